@@ -1,21 +1,23 @@
 /* Prints the times of include/sett_indexing_map.h on the classes of maps on which upstream's simplifier was timed.
-
-     algebra [N]            parse, compose and simplify of N maps of each class (default 400), beside upstream's times
-     algebra rows FILE      simplify of the inputs of FILE (tab-separated, as random_maps.tsv), beside upstream's times of the same inputs
-     algebra lines FILE     parse and simplify of the map on each line, beside upstream's times of its own test inputs. For example of
-                              python3 -c "import json; [print(c['inputs'][0]) for c in json.load(open('indexing_map_cases.json'))
-                                          if c['kind'] == 'indexing_map']"
-     algebra deep N         N maps of each class of chains of rank 6 with 12 steps (identities: 6, then 6 inverse ones), then N
-                              identities of each kind with 12 steps and 12 inverse ones; counts those that take over 10 ms
-     algebra scaling        identities of rank 4 and 6, depth 1 to 12: time against distinct nodes
-     algebra texts CLASS N  N maps of CLASS, each on a line
-     algebra times FILE     microseconds of simplify for the map of each line
-     algebra count CLASS N  simplifies N maps of CLASS (EXPRESSION, GPU, ID_RESHAPE, ..) once, for
-                              valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
-                              and with --dump-after=sett_map_simplify a file of counts for each map
-
-   A time is the minimum of some repetitions, with the arena rewound in between. Chains have ranks 2 to 6 and 2 to 6 steps in
-   equal shares, as upstream's; identities are 1 to 4 steps and their inverses; GPU tiles reach ranks 2 to 4 by 1 to 3 steps. */
+ *
+ *   algebra [N]            parse, compose and simplify N maps of each class (default 400), next to upstream's times
+ *   algebra rows FILE      simplify the inputs in FILE (tab-separated, as random_maps.tsv), next to upstream's times
+ *   algebra lines FILE     parse and simplify the map on each line, next to upstream's times for its own test inputs.
+ *                          A FILE of these inputs is made by
+ *                            python3 -c "import json; [print(c['inputs'][0]) for c in json.load(open(
+ *                                        'indexing_map_cases.json')) if c['kind'] == 'indexing_map']"
+ *   algebra deep N         N chains of each class with rank 6 and 12 steps (identities: 6, then 6 inverse ones), then N
+ *                          identities of each kind with 12 steps and 12 inverse ones; counts those over 10 ms
+ *   algebra scaling        identities of rank 4 and 6, depth 1 to 12: the time for each number of distinct nodes
+ *   algebra texts CLASS N  print N maps of CLASS, one per line
+ *   algebra times FILE     print the microseconds of simplify for the map on each line
+ *   algebra count CLASS N  simplify N maps of CLASS (EXPRESSION, GPU, ID_RESHAPE, ..) once, for
+ *                            valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
+ *                          and with --dump-after=sett_map_simplify a file of counts for each map
+ *
+ * A time is the minimum of several repetitions; the arena is rewound between them. As in upstream's measurements, chains
+ * have ranks 2 to 6 and 2 to 6 steps, equally often; identities are 1 to 4 steps and their inverses; GPU tiles lead to
+ * ranks 2 to 4 by 1 to 3 steps. */
 #include "../tests/algebra/indexing_map_draw.h"
 
 #include <time.h>
@@ -24,7 +26,7 @@ enum { MEMORY = 1 << 28, TEXT = 1 << 22, MAPS = 1 << 16, REPEATS = 7 };
 
 typedef struct anchor {
   int which;
-  double nodes, parse, compose, median, p90, max; /* upstream's, in microseconds */
+  double nodes, parse, compose, median, p90, max; /* upstream's times in microseconds */
 } anchor;
 
 static const anchor anchors[] = {
@@ -49,7 +51,7 @@ static const anchor anchors[] = {
 };
 static const anchor test_inputs = {0, 8, 2.7, 0, 0.56, 4.1, 15};
 
-/* Through a pointer, so that a profiler sees the call. */
+/* Call simplify through a pointer, so that a profiler sees the call. */
 static sett_map (*volatile simplify)(sett_map_arena *, sett_map) = sett_map_simplify;
 
 static sett_map_arena arena;
@@ -68,7 +70,7 @@ typedef struct times {
   double tree, distinct, parse, compose, simplify;
 } times;
 
-/* The minimum time of REPEATS; an action that takes long is not repeated. */
+/* The minimum time of REPEATS repetitions. An action that takes long is not repeated. */
 #define BEST(best, action)                                                     \
   do {                                                                         \
     sett_map_mark mark_ = sett_map_arena_mark(&arena);                         \
@@ -112,7 +114,7 @@ static times time_chain(void) {
   composed = sett_map_arena_mark(&arena);
   time_simplify(map, &t);
   sett_map_arena_rewind(&arena, composed);
-  t.parse = -1; /* the length of this text */
+  t.parse = -1; /* not measured: the text is too long */
   if (t.tree < 1e5 && (length = sett_map_print(&arena, map, text, TEXT)) < TEXT) {
     sett_map_arena_rewind(&arena, mark);
     BEST(t.parse, map = sett_map_parse(&arena, text, length));
@@ -126,7 +128,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Returns a quantile of the values that are not below 0, which it sorts. */
+/* Sorts the values that are not below 0, and returns a quantile of them. */
 static double quantile(double *value, int n, double q) {
   int first = 0;
   qsort(value, (size_t)n, sizeof *value, by_value);
@@ -144,7 +146,7 @@ static void keep(int i, times t) {
   simple[i] = t.simplify;
 }
 
-/* Draws map i of a class, with its rank and depth. An identity has each step's inverse, too. */
+/* Draws map i of a class. i determines rank and depth. An identity also has each step's inverse. */
 static void draw_number(draw *r, int which, int i) {
   if (which == DRAW_ID_RESHAPE || which == DRAW_ID_MOVES || which == DRAW_ID_ALL) draw_map(r, which, 2 + i % 5, 1 + i / 5 % 4, &chain);
   else if (which == DRAW_GPU) draw_map(r, which, 2 + i % 3, 1 + i / 3 % 3, &chain);
@@ -198,8 +200,8 @@ static void lines(const char *path) {
   row("upstream's test inputs", n, &test_inputs);
 }
 
-/* The columns of a row are the input, upstream's result, the class, two numbers of nodes, upstream's soundness, 1
-   for an identity, upstream's nanoseconds. */
+/* The columns of a row: the input, upstream's result, the class, two numbers of nodes, whether upstream's result is
+ * sound, 1 for an identity, upstream's nanoseconds. */
 static void rows(const char *path) {
   static const char *const group[][2] = {
       {"expr_*_con", "the same with constraints"}, {"expr_", "random expressions"}, {"gpu_tile", "GPU tile + reshape"}, {"mixed", "slice, pad, concat mixes"},
@@ -259,7 +261,7 @@ static void deep(int n) {
   }
 }
 
-/* Prints medians over some chains for each rank and depth. */
+/* Prints the medians over some chains for each rank and depth. */
 static void scaling(void) {
   enum { CHAINS = 15, SLOW = 500000 };
   size_t k;

@@ -1,11 +1,13 @@
-/* Measures functions of generated C on vectors: their errors, by functions of double and long double, and their times
-   beside SLEEF and glibc's libmvec. functions.py compiles it.
-
-     functions errors NAME FIRST STEP   the maximum error in ulp: of one float over every STEP-th float from bit pattern
-                                        FIRST on, of double and of two floats over as many samples, 2^26 at most
-     functions time NAME                the minimum of ns per element over many calls on the same 4096 elements
-
-   A line is `NAME FIGURE ..`; "wrong" means a NaN, an infinity or a zero's sign that C does not allow. */
+/* Measures the generated vector functions: their errors, compared with functions of double and long double, and their
+ * times next to SLEEF and glibc's libmvec. functions.py compiles this file.
+ *
+ *   functions errors NAME FIRST STEP   the maximum error in ulp: of functions of one float on every STEP-th float from bit
+ *                                      pattern FIRST on; of functions of double, or of two floats, on as many samples,
+ *                                      at most 2^26
+ *   functions time NAME                ns per element: the minimum over many calls on the same 4096 elements
+ *
+ * A line of the output is `NAME FIGURE ..`; "wrong" means a NaN, an infinity or a sign of zero that C does not allow.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,13 +50,13 @@ static wide rsqrtl(wide x) { return 1 / sqrtl(x); }
 struct function {
   const char *name;
   kernel *run;
-  double (*one)(double x);          /* the function of one float, in double */
-  wide (*more)(wide x);             /* the function of one double */
-  wide (*two)(wide x, wide y);      /* the function of two floats */
-  double low, high;                 /* the range in which it is timed */
+  double (*one)(double x);          /* for functions of one float: the exact function in double */
+  wide (*more)(wide x);             /* for functions of one double */
+  wide (*two)(wide x, wide y);      /* for functions of two floats */
+  double low, high;                 /* the range of arguments for timing */
 };
 
-/* the ranges in which functions are timed; with two arguments it is the first one's, the second is in [0, 4] */
+/* functions of float with the range of their arguments for timing; a second argument is in [0, 4] */
 #define FLOATS(F) F(exp, -20, 20) F(expm1, -5, 5) F(log, 0, 100) F(log1p, -0.9, 100) F(tanh, -5, 5) F(erf, -4, 4) F(sin, -30, 30) F(cos, -30, 30) \
   F(tan, -30, 30) F(cbrt, -100, 100)
 #define OWN_FLOATS(F) F(logistic, -20, 20) F(rsqrt, 0, 100)
@@ -62,7 +64,7 @@ struct function {
 #define DOUBLES(F) F(exp, -20, 20) F(log, 0, 100) F(tanh, -5, 5) F(erf, -6, 6)
 #define OWN_DOUBLES(F) F(rsqrt, 0, 100)
 
-/* The kernels are weak symbols: functions.py links only those of the functions on its command line. */
+/* The kernels are weak symbols, because functions.py links only the functions named on its command line. */
 #define PRAGMA(words) _Pragma(#words)
 #define WEAK_FLOAT(F, low, high) PRAGMA(weak functions_##F##_f32_c_run)
 #define WEAK_DOUBLE(F, low, high) PRAGMA(weak functions_##F##_f64_c_run)
@@ -96,8 +98,8 @@ static double double_of(uint64_t bits)
   return x;
 }
 
-/* Returns the error in ulps of a type of `digits` bits with these minimum and maximum exponents, at the exact value.
-   Infinity means a wrong result. */
+/* Returns the error in ulps at the exact value, for a type with `digits` significant bits and these minimum and maximum
+ * exponents. Infinity means a wrong result. */
 static double error_of(wide got, wide exact, int digits, int least, int most)
 {
   if (exact != exact || got != got) return exact != exact && got != got ? 0 : INFINITY;
@@ -108,7 +110,7 @@ static double error_of(wide got, wide exact, int digits, int least, int most)
   return (double)(fabsl(got - exact) / ldexpl(1, (exponent < least ? least : exponent) - digits + 1));
 }
 
-/* Returns the error in ulps of a float, at an exact value in double. */
+/* Returns the error of a float in ulps. The exact value is a double. */
 static double error_of_float(float got, double exact)
 {
   if (exact != exact || got != got) return exact != exact && got != got ? 0 : INFINITY;
@@ -130,7 +132,8 @@ static float corner(size_t i)
   return i < CORNERS / 2 ? corners[i] : -corners[i - CORNERS / 2];
 }
 
-/* Draws a pair of floats: from the corners, of any bits, or moderate with a moderate result. */
+/* Draws a pair of floats: from a list of special values, with random bits, or moderate numbers with a moderate result.
+ */
 static void pair(uint64_t number, float *x, float *y)
 {
   if (number < CORNERS * CORNERS) {
@@ -139,7 +142,7 @@ static void pair(uint64_t number, float *x, float *y)
   }
   uint64_t bits = drawn();
   *x = float_of((uint32_t)bits), *y = float_of((uint32_t)(bits >> 32));
-  *x = *x != *x ? NAN : *x, *y = *y != *y ? NAN : *y;     /* signaling NaNs become quiet ones */
+  *x = *x != *x ? NAN : *x, *y = *y != *y ? NAN : *y;     /* a signalling NaN becomes quiet */
   if (number % 4 == 0) return;
   if (number % 4 == 1) *y = corner(bits % CORNERS);
   if (number % 4 == 2) *x = corner(bits % CORNERS);
@@ -203,7 +206,7 @@ static double now(void)
 FLOATS(MVEC) PAIRS(MVEC2) DOUBLES(MVEC64)
 #endif
 
-/* Computes the same by libm, and by SLEEF (1.0 ulp) and libmvec (4 ulp) where they are installed. */
+/* Computes the function by libm, and by SLEEF (1.0 ulp) and libmvec (4 ulp) if they are installed. */
 static void others(const char *name, const float *x, const float *y, float *r, const double *xd, double *rd)
 {
 #define LIBM(F, low, high) if (!strcmp(name, #F "_f32")) TIMED("libm", for (int i = 0; i < COUNT; ++i) r[i] = F##f(x[i]));

@@ -1,7 +1,7 @@
-/* Prints the throughput of a generated C kernel whose data are in cache: one core repeatedly runs the part of the kernel that the
-   first thread gets, so that its inputs stay in the core's L2. README.md in this folder has the commands.
-
-     cc -DKERNEL=row_sum_128_f32 -IDIR in_cache.c DIR/row_sum_128_f32.c -lm */
+/* Prints the throughput of a generated C kernel whose data are in cache. One core repeatedly runs the part of the kernel
+ * that the first thread would get, so its inputs stay in the core's L2. README.md in this folder has the commands.
+ *
+ *   cc -DKERNEL=row_sum_128_f32 -IDIR in_cache.c DIR/row_sum_128_f32.c -lm */
 #define TEXT(x) #x
 #define SPELLED(x) TEXT(x)
 #include SPELLED(KERNEL.h)
@@ -17,7 +17,8 @@ static void *buffer(size_t bytes)
 {
   unsigned char *found = aligned_alloc(64, (bytes + 63) / 64 * 64);
   if (!found) exit(1);
-  for (size_t i = 0; i < bytes; ++i) found[i] = (unsigned char)(i * 37 % 61); /* finite in every type */
+  /* bytes that are finite numbers in every type */
+  for (size_t i = 0; i < bytes; ++i) found[i] = (unsigned char)(i * 37 % 61);
   return found;
 }
 

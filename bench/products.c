@@ -1,5 +1,5 @@
-/* These are products and convolutions by a library, and the limits of the machine, for bench/products.py. One of
-   OPENBLAS, ONEDNN, XSMM, LIMITS is defined. */
+/* Products and convolutions by a library, or the limits of the machine, for bench/products.py. One of the macros
+ * OPENBLAS, ONEDNN, XSMM and LIMITS must be defined. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,8 @@
 
 enum { F32, F64, BF16, S8, U8, S32 };
 
-/* c[batch][m][n] = a[batch][m][k] b[batch][k][n], row-major; a is [k][m] where `a_is_transposed`, b is [n][k] likewise. */
+/* c[batch][m][n] = a[batch][m][k] b[batch][k][n], row-major. If `a_is_transposed`, a is [n][k] transposed, that is
+ * [k][m]; if `b_is_transposed`, b is [n][k]. */
 typedef struct product {
   int64_t batch, m, n, k;
   int a_is_transposed, b_is_transposed, dtype, result;
@@ -18,8 +19,9 @@ typedef struct product {
   void *c;
 } product;
 
-/* A convolution of two dimensions. Sizes and strides (in elements) are in oneDNN's order: batch, channels, rows, columns;
- * groups, out, in, rows, columns; its arrays have 12 elements. `kind`: forward, gradient of the input, gradient of the weights. */
+/* A convolution of two dimensions. Sizes, and strides in elements, are in oneDNN's order: batch, channels, rows,
+ * columns for images; groups, out, in, rows, columns for weights. oneDNN's arrays have 12 elements. `kind`: forward,
+ * gradient of the input, or gradient of the weights. */
 typedef struct convolution {
   int kind;
   int64_t input[12], input_strides[12], weights[12], output[12], output_strides[12], strides[12], low[12], high[12];
@@ -46,7 +48,7 @@ typedef double f64s __attribute__((vector_size(BYTES)));
 typedef float unaligned __attribute__((vector_size(BYTES), aligned(4)));
 
 #define OPAQUE(x, y) __asm__ volatile("" : "+v"(x), "+v"(y));
-/* Sums are independent, which hides the latency of a multiply-add. */
+/* Several independent sums, because a multiply-add has a latency of several cycles. */
 #define PEAK(name, type, element)                                                                               \
   static void name(int64_t steps, element factor, element *to)                                                  \
   {                                                                                                             \
@@ -64,7 +66,8 @@ typedef float unaligned __attribute__((vector_size(BYTES), aligned(4)));
 PEAK(peak_f32, f32s, float)
 PEAK(peak_f64, f64s, double)
 
-/* Returns the maximum throughput of all threads in several runs, in operations per second (a multiply-add is two). */
+/* Returns the maximum over several runs of the throughput of all threads, in operations per second. A multiply-add is
+ * two operations. */
 double peak(int is_f64, int threads)
 {
   const int64_t steps = 2000000;
@@ -85,7 +88,7 @@ double peak(int is_f64, int threads)
   return best;
 }
 
-/* Returns the seconds in which all threads read `bytes` bytes `calls` times. */
+/* Returns the seconds that all threads together need to read `bytes` bytes `calls` times. */
 double read_all(const void *from, int64_t bytes, int threads, int64_t calls)
 {
   const double begin = now();
@@ -135,7 +138,7 @@ double spend_product(const product *p, int64_t calls)
 
 double spend_product(const product *p, int64_t calls)
 {
-  /* LIBXSMM is column-major: it computes the transposed product */
+  /* LIBXSMM is column-major, so it computes the transposed product */
   if (p->dtype != p->result || p->dtype > F64 || p->a_is_transposed || p->b_is_transposed || p->m * p->n * p->k > 128 * 128 * 128) return -1;
   const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
   const int threads = p->batch * m * n * k > 4000000 ? omp_get_max_threads() : 1;
@@ -196,8 +199,8 @@ double spend_product(const product *p, int64_t calls)
   return now() - begin;
 }
 
-/* Weights are in the order that the library prefers, and its reordering of them is not timed. They are normal
-   numbers: with subnormal ones, as new memory may hold, a layer took up to 60 times as long. */
+/* The weights are reordered as the library prefers, outside the time. They are normal numbers: with the subnormal
+ * numbers that new memory may contain, a layer took up to 60 times as long. */
 double spend_convolution(const convolution *c, int64_t calls)
 {
   static struct { convolution of; dnnl_primitive_t made; dnnl_memory_t x, w, y; } last;

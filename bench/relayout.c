@@ -1,12 +1,16 @@
-/* Times relayouts of 256 MiB (include/sett_relayout.h) beside the naive loop, oneDNN's reorder and NumPy, each relative to
-   the copy: the fastest of memcpy and copies with streaming stores, of the same bytes with the same threads in the same run.
-
-     relayout [THREADS [ROUNDS [CASE]]]     CASE: only cases whose name contains this
-
-   Each contender has a turn in each round, on the next of two pairs of buffers; a share is the median of the rounds' ratios. A turn
-   is an untimed run on the other pair and then the timed run, so that the caches hold the contender's own data: after plain stores many lines
-   are still unwritten, and the next run would write them back. The last column is the share of the simplest fast copy, whose threads
-   each walk one place in memory with streaming stores. Every result is compared with the naive loop's. */
+/* Times relayouts of 256 MiB (include/sett_relayout.h) next to the naive loop, oneDNN's reorder and NumPy.
+ *
+ *   relayout [THREADS [ROUNDS [CASE]]]     CASE: only cases whose name contains this
+ *
+ * A share is the time of a plain copy divided by the contender's time. The plain copy is the fastest of memcpy and copies
+ * with streaming stores, of the same bytes with the same threads in the same run. Each contender has one turn per round,
+ * and the rounds alternate between two pairs of buffers; the printed share is the median of the rounds.
+ *
+ * A turn is an untimed run on the other pair, then the timed run. So the caches hold the contender's own data: after
+ * plain stores many lines are still unwritten, and the next run has to write them back.
+ *
+ * The last column is the share of the simplest fast copy, in which each thread copies one contiguous range with streaming
+ * stores. Every result is compared with the naive loop's. */
 #include "../gen/run/harness/copies.h"
 #include "../include/sett_tile.h"
 #include "../include/sett_relayout.h"
@@ -57,14 +61,14 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* ---- ours ---- */
+/* ---- sett ---- */
 
 typedef struct shared {
   atomic_llong next;
   int set;
 } shared;
 
-/* The thread that is ready first takes the next run of pieces. */
+/* Each thread repeatedly takes the next group of pieces, until none is left. */
 static void our_share(void *argument, int thread, int all) {
   shared *s = argument;
   long long part = plan.pieces / (16 * all) + 1;
@@ -86,7 +90,7 @@ static void ours(int set) {
 /* ---- the naive loop, which computes the address of each element ---- */
 
 typedef struct plain {
-  int64_t rows, columns, tile[2], zip; /* no tile: 1, 1; columns first: the tile is negative */
+  int64_t rows, columns, tile[2], zip; /* no tile: {1, 1}; a tile stored column by column has negative sizes */
   int by_columns;
 } plain;
 
@@ -185,7 +189,7 @@ static void onednn(int set) { (void)set; }
 static void onednn_close(void) {}
 #endif
 
-/* ---- NumPy, in a process of its own with one thread, after the rounds ---- */
+/* ---- NumPy, after the rounds, in a separate process with one thread ---- */
 
 static double numpy(const char *statement, size_t bytes, int element) {
   char command[1024];
@@ -238,7 +242,7 @@ static void report(const char *name, double seconds, double share, double of_one
          of_one_stream * 100);
 }
 
-/* Returns the share of a contender: the median over the rounds of the copy's time divided by the contender's. */
+/* Returns a contender's share: the median over the rounds of (time of the copy) / (time of the contender). */
 static double share_of(const double *copy, const double *own, int rounds) {
   double ratio[MOST_ROUNDS];
   for (int r = 0; r < rounds; ++r) ratio[r] = copy[r] / own[r];

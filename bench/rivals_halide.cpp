@@ -1,8 +1,11 @@
-// Halide's simplifier (PyPI: halide) on expressions in postfix, for bench/rivals.py.
+// Simplifies expressions in postfix form with Halide's simplifier (PyPI: halide), for bench/rivals.py.
 //
-// A line of input has fields between tabs: first `NAME LO HI NAME LO HI ..`, then `A LO HI POSTFIX` for an expression that is known to be in [LO, HI] and
-// `R POSTFIX` for a result. POSTFIX has numbers, names and + - * / % min max, between spaces. A line of output has the microseconds of the calls of simplify,
-// the best of several, and the text of each result.
+// A line of input has fields separated by tabs:
+//   NAME LO HI NAME LO HI ..   the variables with their bounds (the first field)
+//   A LO HI POSTFIX            an expression that is known to be in [LO, HI]
+//   R POSTFIX                  a result
+// POSTFIX has numbers, names and + - * / % min max, separated by spaces. A line of output has the microseconds of the
+// calls of simplify (the minimum of several repetitions), and the text of each result.
 #include "Halide.h"
 
 #include <chrono>

@@ -1,5 +1,6 @@
-/* Times the decision of equality of two layouts: fragments of matrix instructions, and tiled arrays of 64-bit sizes with their CuTe texts. Prints the
-   median and the maximum over drawn pairs, in microseconds. Usage: same [pairs] */
+/* Times the decision whether two layouts are equal: fragments of matrix instructions, and tiled arrays with 64-bit
+ * sizes and their CuTe texts. Prints the median and the maximum over random pairs, in microseconds. Usage: same [pairs]
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +29,13 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Writes a fragment of a drawn instruction. */
+/* Writes the text of a fragment of a random instruction. */
 static size_t fragment(char *text, size_t capacity) {
   sett_nested_layout layout = sett_mma_layout((int)next(SETT_MMA_COUNT), (int)next(3));
   return layout.error ? fragment(text, capacity) : sett_nested_print(&layout, text, capacity);
 }
 
-/* Writes a tiled array of more than 2^32 elements. */
+/* Writes the text of a tiled array of more than 2^32 elements. */
 static size_t tiled(char *text, size_t capacity) {
   static const char *const tiles[] = {"(8,128)", "(8,128)(2,1)", "(32,32)(16,16)", "(16,16)", "(4,4)(2,2)", ""};
   const char *tile = tiles[next(6)];
@@ -55,7 +56,7 @@ int main(int argc, char **argv) {
       sett_any_answer answer;
       double start;
       y = next(2) ? sett_any_parse(&arena, a, na) : sett_any_parse(&arena, b, nb);
-      if (kind && next(2)) { /* the same layout, or the other, as CuTe's text */
+      if (kind && next(2)) { /* compare with the CuTe text of the same array, or of another */
         sett_any_made cute = sett_any_convert(&arena, &y, SETT_ANY_TO_CUTE);
         if (cute.answer.yes) y = cute.layout;
       }

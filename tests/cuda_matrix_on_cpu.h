@@ -1,4 +1,4 @@
-// cuda_matrix_on_cpu.h - the PTX instructions of matrix products, on the CPU (a part of cuda_on_cpu.h).
+// cuda_matrix_on_cpu.h - the PTX instructions of matrix products, on the CPU (included by cuda_on_cpu.h).
 //
 // The only source is the PTX manual, in its sections on mma, ldmatrix, cp.async and wgmma. It defines which lane and register
 // holds which element, which bytes each lane reads, and when a copy has arrived. Sums are added in the order of k.
@@ -123,7 +123,7 @@ struct sett_copy {
   const void *from;
   unsigned bytes, read;
 };
-// The pending copies of a thread, and for each open group the number of copies up to its end.
+// The pending copies of a thread, and for each group that is not complete the number of copies up to its end.
 struct sett_thread_copies {
   uint64_t block;
   bool unfenced; // copies have arrived that a wgmma does not see before a fence
@@ -200,7 +200,7 @@ struct sett_product {
 };
 struct sett_thread_products {
   uint64_t block;
-  bool fenced; // since the last wait
+  bool fenced; // true if the thread has executed a fence since the last wait
   int products, groups, group[SETT_PRODUCTS];
   sett_product product[SETT_PRODUCTS];
 };

@@ -12,9 +12,9 @@
 //   then returns cudaErrorIllegalAddress). A stack that is too small causes a segmentation fault, and so does an access
 //   more than 256 bytes outside a block of cudaMallocAsync.
 // ORDERS: the order of blocks and threads changes from launch to launch: ascending, descending, then shuffled differently
-//   each time (`sett_cuda_order`: 0, 1, 2.. selects one order for all later launches; -1: the orders take turns). If a
+//   each time (`sett_cuda_order`: 0, 1, 2.. selects one order for all later launches; -1: a new one each time). If a
 //   barrier is missing, the results of one order differ.
-// POISON: shared memory before each block, and memory of cudaMallocAsync, hold bytes 0xff (a NaN) or 0x7f by turns.
+// POISON: shared memory before each block, and memory of cudaMallocAsync, hold bytes 0xff (a NaN) or 0x7f alternately.
 // ALIGNMENT: with -fsanitize=alignment an access traps if its address is not aligned to its type.
 // BOUNDS: with -fsanitize=bounds an index outside the type of a shared array traps. With -fsanitize=address shared arrays
 //   are plain static arrays with red zones, and are not poisoned, because compilers give no red zones to variables in a
@@ -160,7 +160,7 @@ static inline __half __float2half_rn(float x) { return __half((double)x); }
 
 static inline float __half2float(__half x) {
   const unsigned e = x.bits >> 10 & 31, m = x.bits & 0x3ff;
-  if (e == 31 && m) return __uint_as_float(0x7fffffffu); // the device's one
+  if (e == 31 && m) return __uint_as_float(0x7fffffffu); // the NaN that the device returns
   const float size = e == 31 ? INFINITY : e ? ldexpf((float)(m + 1024), (int)e - 25) : ldexpf((float)m, -24);
   return x.bits & 0x8000 ? -size : size;
 }
@@ -181,13 +181,13 @@ enum {
 extern "C" {
 __attribute__((weak)) char sett_cuda_fault[320];
 __attribute__((weak)) int sett_cuda_order = -1;
-__attribute__((weak)) int sett_cuda_allocations; // not freed yet
+__attribute__((weak)) int sett_cuda_allocations; // number of blocks that are not freed yet
 }
 
 static unsigned sett_launches;
 static inline int sett_poison(size_t block) { return (sett_launches + block) % 2 ? 0x7f : 0xff; }
 
-// Write a line to `sett_cuda_fault`, after `where`.
+// Write a line to `sett_cuda_fault`: `where`, which names the place in the kernel, then the formatted message.
 __attribute__((format(printf, 2, 0))) static inline void sett_say(const char *where, const char *format,
                                                                   va_list values) {
   const size_t size = sizeof sett_cuda_fault;
@@ -231,7 +231,7 @@ static void sett_wait(void) {
   swapcontext(&sett.context[fibre], &sett.scheduler);
 }
 
-// Run threads in a fibre, one after another, while the next thread in the order has not begun.
+// Run threads in a fibre, one after another, as long as the next thread in the order has not started.
 static void sett_fibre(void) {
   for (;;) {
     sett.call();
@@ -269,7 +269,7 @@ static const char *sett_what(int t, char *text, size_t size) {
   return text;
 }
 
-// Return true if two threads of a warp wait for each other.
+// Return true if threads t and u of a warp wait in the same exchange.
 static inline bool sett_meet(int t, int u) {
   const sett_thread *a = &sett.thread[t], *b = &sett.thread[u];
   return u < sett.threads && b->state == SETT_EXCHANGE && a->line == b->line && a->mask == b->mask;
@@ -293,7 +293,7 @@ static __attribute__((aligned(1024))) unsigned char sett_dynamic[227 * 1024];
 static size_t sett_dynamic_bytes;
 #define SETT_DYNAMIC_SHARED sett_dynamic
 
-static uint64_t sett_blocks; // that have begun
+static uint64_t sett_blocks; // number of blocks that have started
 
 static bool sett_block(void) {
   sett.arrived = sett.done = 0;
@@ -556,7 +556,7 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
 #define cudaLaunchKernel(kernel, ...) sett_launch(#kernel, SETT_UNCAST kernel, __VA_ARGS__)
 #define cudaFuncSetAttribute(kernel, ...) sett_set_attribute(SETT_UNCAST kernel, __VA_ARGS__)
 
-// ---- memory: the order of a stream is that of the program ----
+// ---- memory; the work of a stream is done at once, in program order ----
 
 enum { SETT_GUARD = 256 };
 static const uint64_t sett_magic = 0x5e77a110ca7ed000u;

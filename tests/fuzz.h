@@ -1,5 +1,5 @@
-/* The common part of the fuzzers: random numbers, the failure of a property, and a main that draws inputs for some
- * seconds. A property is libFuzzer's entry; -DSETT_LIBFUZZER leaves main out. */
+/* The common part of the fuzzers: random numbers, the report of a failure, and a main function that tries random inputs
+ * for some seconds. A fuzzer defines LLVMFuzzerTestOneInput; -DSETT_LIBFUZZER leaves main out. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t state; /* the state of all random choices */
-/* number of inputs to which the property applies; a fuzzer with few of them tests little */
+/* number of inputs to which the property applied; if they are too few, the fuzzer fails */
 static unsigned long good;
 
 static inline uint32_t next(uint32_t below) {
@@ -22,7 +22,7 @@ static inline void fail(const char *what, const void *data, size_t size) {
   abort();
 }
 
-/* NAME [seconds [seed]] */
+/* arguments: [SECONDS [SEED]] */
 static inline int fuzz(int argc, char **argv, const char *name, size_t (*draw)(char *text, size_t capacity)) {
   double seconds = argc > 1 ? atof(argv[1]) : 1.0;
   clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);

@@ -1,4 +1,4 @@
-// hip_matrix_on_cpu.h - AMD's MFMA instructions, on the CPU (a part of hip_on_cpu.h).
+// hip_matrix_on_cpu.h - AMD's MFMA instructions, on the CPU (included by hip_on_cpu.h).
 //
 // The only source is the register layouts in the instruction set guides of CDNA 2 and CDNA 3, which define which lane and
 // register holds which element. Sums are added in the order of k.

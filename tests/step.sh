@@ -1,9 +1,9 @@
-# sh tests/step.sh STAMP COMMAND: a step of the tests. The command writes into STAMP.log; where it succeeds STAMP is touched and
-# the log's account is shown (what was skipped and why, how many passed), where it fails the whole log is.
-# Within the command, `each c '..'` or `each c++ '..'` runs a part once with $CC set to a compiler of each family installed, `one c '..'` with cc,
-# `other c '..'` with clang, since `ninja test` takes cc.
+# sh tests/step.sh STAMP COMMAND: run a test step. The command's output goes to STAMP.log. If the command succeeds, STAMP is touched
+# and a summary of the log is printed (what was skipped and why, how many tests passed); if it fails, the whole log is printed.
+# In the command, `each c '..'` (or `each c++ '..'`) runs the text once for each family of compilers that is installed, with $CC set
+# to a compiler of this family. `one c '..'` runs it with cc, and `other c '..'` with clang, because `ninja test` uses cc.
 
-# Python keeps what it compiles. Below build/ it would compile the installed packages again.
+# Python caches compiled modules next to the sources. With a cache below build/ it would compile installed packages again.
 unset PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
 
 each() {

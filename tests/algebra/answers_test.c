@@ -1,7 +1,7 @@
-/* Test the convention ANSWERS of all headers: failed, undecided, outside and {0} inputs are never true in an `if`, and
- * every output is written. Outputs that are single values are left uninitialised here, so that -O2
- * -Wmaybe-uninitialized -Werror is a part of the test; arrays hold POISON. tests/algebra/test_answers.py requires that
- * this file calls each public function with such an answer. */
+/* Test the convention ANSWERS of all headers: for failed, undecided, outside and {0} inputs no answer is true in an
+ * `if`, and every output is written. Single outputs are not initialised here, so that -O2 -Wmaybe-uninitialized -Werror
+ * finds a function that leaves one unwritten; arrays hold POISON. tests/algebra/test_answers.py requires that this file
+ * calls each public function that returns an answer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void wrong(int line, const char *what) {
   ++failures;
 }
 #define CHECK(x) ((x) ? (void)0 : wrong(__LINE__, #x))
-/* Not yes: neither yes nor no of a record, or the int 0. */
+/* Check that an answer is not true in an `if`. */
 #define NOT_TAKEN(x)                     \
   do {                                   \
     if (x) wrong(__LINE__, "true: " #x); \
@@ -33,7 +33,7 @@ static int64_t *poisoned(int64_t *list) {
   return list;
 }
 
-/* Return 1 if the first count entries are value and the others are unchanged. */
+/* Return 1 if the first `count` entries of the list are `value` and the others are unchanged. */
 static int holds(const int64_t *list, int count, int64_t value) {
   int i;
   for (i = 0; i < ROOM; ++i)
@@ -122,7 +122,7 @@ static void shapes(void) {
     NOT_TAKEN(sett_tile_is_most_major(&failed, 0));
     CHECK(sett_tile_elements(&failed) == -1 && sett_tile_parts(&failed) == -1);
   }
-  /* a loop over elements ends, and stays at its end */
+  /* a loop over elements ends, and further calls stay at the end */
   {
     sett_tile_iterator it = sett_tile_iterate(&plan, &plan), none = {0};
     sett_tile_device_iterator device_none = {0};
@@ -136,7 +136,7 @@ static void shapes(void) {
     NOT_TAKEN(sett_tile_device_advance(&device_none));
     NOT_TAKEN(sett_tile_device_advance_run(&device_none));
   }
-  /* outside, padding */
+  /* positions outside the array, and in its padding */
   NOT_TAKEN(sett_tile_element(&plan, plan.positions, poisoned(list)));
   CHECK(holds(list, 2, -1));
   NOT_TAKEN(sett_tile_element(&plan, -1, poisoned(list)));
@@ -148,7 +148,7 @@ static void shapes(void) {
   NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list));
   shape = shape_of("f32[8]");
   plan = sett_tile_prepare(&shape);
-  /* position -1 of a layout without tiles */
+  /* position -1 of a layout without tiles is outside */
   NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list));
   CHECK(sett_tile_position(&plan, outside + 1) == 0);
   CHECK(sett_tile_part(&good, outside, poisoned(list)) == -1 && holds(list, 2, -1));
@@ -165,11 +165,12 @@ static void shapes(void) {
   NOT_TAKEN(sett_tile_is_most_major(&good, -1));
   NOT_TAKEN(sett_tile_stage(&plan, 0, SETT_TILE_COMBINED, list));
   NOT_TAKEN(sett_tile_equal(&good, &other));
-  shape = sett_tile_permute(&good, found); /* -1s are not a permutation: an error beside the dimensions */
+  /* a list of -1s is no permutation: the shape has an error, and its dimensions */
+  shape = sett_tile_permute(&good, found);
   CHECK(shape.error);
   NOT_TAKEN(sett_tile_is_most_major(&shape, 0));
   NOT_TAKEN(sett_tile_equal(&shape, &shape));
-  /* no */
+  /* answer no */
   answer = sett_tile_same_bytes(&good, &other);
   NO(answer);
   CHECK(prints(&answer, "no: "));
@@ -178,7 +179,7 @@ static void shapes(void) {
   NO(answer);
   CHECK(found[0] == -1 && found[1] == -1);
   YES(sett_tile_same_bytes(&good, &good));
-  /* not decided: the same function in texts that no rule compares, with more elements than are visited */
+  /* answer not decided: the texts mean the same, but no rule compares them, and there are too many elements to visit */
   good = shape_of("u8[11,5,4000037]{2,1,0:T(*,3,5)(*,5,2)}");
   other = shape_of("u8[11,5,4000037]{2,1,0:T(*,3,5)(*,5,2)(1)}");
   answer = sett_tile_same_bytes(&good, &other);
@@ -202,7 +203,7 @@ static void lists(void) {
   NOT_TAKEN(sett_tile_kept_dims(2, dims, 2, others, from, order));
 }
 
-/* Every event of a reader that has ended or failed is 0, and its shape is failed. */
+/* After its end or an error a reader returns only event 0, and its shape is failed. */
 static void readers(void) {
   static const char *const texts[] = {"(f32[2], (s8[3]))", "(f32[2], x)", "", "f32[2"};
   size_t i;
@@ -236,7 +237,7 @@ static uint64_t memory[1 << 20];
 
 static sett_map map_of(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
 
-/* Ask every question about a map without points, or a failed map. */
+/* Ask every question about a map: one without points, or a failed one. */
 static void ask(sett_map_arena *arena, sett_map map, int decided) {
   const sett_map_interval box[2] = {{0, 3}, {0, 3}};
   int64_t results[ROOM];
@@ -335,12 +336,12 @@ static void maps(void) {
   ask(&arena, sett_map_undefined(), 0);
   ask(&arena, map_of(&arena, "(d0) -> ("), 0);
   ask(&arena, none, 1);
-  /* outside */
+  /* a point outside the domain */
   NOT_TAKEN(sett_map_evaluate(&arena, map, point, poisoned(results), &error));
   CHECK(!error && holds(results, 2, 0));
   NOT_TAKEN(sett_map_evaluator_at(&evaluator, point, poisoned(results), &error));
   CHECK(!error && holds(results, 2, 0));
-  /* no value: the first result is known before the division fails, or after it */
+  /* a point without a value: the division by zero comes after the first result is known, or before */
   point[0] = 3;
   point[1] = 0;
   NOT_TAKEN(sett_map_evaluate(&arena, map, point, poisoned(results), &error));
@@ -349,7 +350,7 @@ static void maps(void) {
   CHECK(error == SETT_MAP_ERROR_ZERO_DIVISOR && holds(results, 2, 0));
   point[1] = 1;
   CHECK(sett_map_evaluate(&arena, map, point, results, &error) == 1 && !error && results[0] == 3);
-  /* the iterator stops at a point without a value, and continues when it is called again */
+  /* the iterator stops at a point without a value, and the next call continues */
   for (;;) {
     if (sett_map_points_next(&points)) ++inside;
     else if (points.error) ++stops;
@@ -357,7 +358,7 @@ static void maps(void) {
   }
   CHECK(inside == 4 && stops == 4);
   NOT_TAKEN(sett_map_points_next(&points));
-  /* no */
+  /* answer no */
   answer = sett_map_equal(&arena, map, map_of(&arena, "(d0) -> (d0), domain: d0 in [0, 3]"));
   NO(answer);
   CHECK(!answer.point && *answer.reason);
@@ -370,7 +371,7 @@ static void maps(void) {
   CHECK(sett_map_fits(&arena, map_of(&arena, "(d0) -> (d0 * 4), domain: d0 in [0, 4294967295]"), SETT_MAP_UINT) == 0);
   answer = sett_map_is_injective(&arena, one);
   NO(answer);
-  /* undecided */
+  /* answer not decided */
   one = map_of(&arena, squares[0]);
   other = map_of(&arena, squares[1]);
   answer = sett_map_equal(&arena, one, other);
@@ -410,7 +411,7 @@ static void analysis(void) {
   sett_analysis_list dims = {2, row}, out = {1, &four}, in = {1, &seven}, none = {0, NULL};
   sett_analysis_memory layout, before;
   sett_analysis_best best;
-  /* rows from 4 on are outside */
+  /* rows from 4 on are outside the array */
   sett_map map = map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 31]"), zero = {0};
   sett_analysis_coalescing coalescing;
   sett_analysis_banks banks;
@@ -446,7 +447,7 @@ static void analysis(void) {
       sett_analysis_bank_conflicts(&arena, map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 3]"), &layout, 0, 4, 32);
   CHECK(banks.error);
   NOT_TAKEN(banks.whole);
-  for (i = 0; i < 3; ++i) { /* UNDEFINED, too many sizes, tiles that differ */
+  for (i = 0; i < 3; ++i) { /* no tile: the map is UNDEFINED, there are too many sizes, or tiles differ */
     tile = sett_analysis_propagate(&arena,
                                    i == 0   ? zero
                                    : i == 1 ? map
@@ -456,7 +457,8 @@ static void analysis(void) {
     NOT_TAKEN(tile.results);
     CHECK(tile.size[0] == 0 && tile.stride[0] == 0 && tile.offset.kind == SETT_MAP_UNDEFINED);
   }
-  { /* wide: the place of each vector's first element, in vectors; none if vectors do not fill the dimension */
+  /* sett_analysis_wide: the position of each vector's first element, counted in vectors; UNDEFINED if vectors do not fill the dimension */
+  {
     sett_map access = map_of(&arena, "(t, i) -> (t + 1, i + 4), domain: t in [0, 3], i in [0, 7]"),
              wide = sett_analysis_wide(&arena, access, 1, 4);
     int64_t t, v, point[2], place[2];
@@ -514,7 +516,7 @@ static void notations(void) {
   CHECK(sett_notation_free_masks(&failed, mask) == -1 && sett_notation_free_masks(&zero, mask) == -1);
   NOT_TAKEN(sett_notation_is_zero(&linear, &witness));
   CHECK(witness == 1);
-  NOT_TAKEN(sett_notation_is_injective(&linear, &witness)); /* lanes 1 and 2 hold the same element */
+  NOT_TAKEN(sett_notation_is_injective(&linear, &witness)); /* lanes 1 and 2 have the same element */
   CHECK(witness == 3);
   NOT_TAKEN(sett_notation_is_surjective(&linear, &witness));
   CHECK(witness == 2);
@@ -541,17 +543,17 @@ static void nested(void) {
   for (index[0] = -1; index[0] < 10; ++index[0])
     for (w = 0; sett_nested_owner(&good, index, w, &subgroup, &thread, &slot) && steps < 1000; ++w) ++steps;
   CHECK(steps == 8);
-  NOT_TAKEN(sett_nested_owner(&good, index, 0, &subgroup, &thread, &slot)); /* outside */
+  NOT_TAKEN(sett_nested_owner(&good, index, 0, &subgroup, &thread, &slot)); /* an index outside the array */
   CHECK(subgroup == -1 && thread == -1 && slot == -1);
   index[0] = 3;
   CHECK(sett_nested_owner(&good, index, 0, &subgroup, &thread, &slot) == 1 && subgroup == 0 && thread == 1 &&
         slot == 1);
-  NOT_TAKEN(sett_nested_owner(&good, index, 1, &subgroup, &thread, &slot)); /* no more owners */
+  NOT_TAKEN(sett_nested_owner(&good, index, 1, &subgroup, &thread, &slot)); /* there is only one owner */
   CHECK(subgroup == -1 && thread == -1 && slot == -1);
   NOT_TAKEN(sett_nested_owner(&good, index, -1, &subgroup, &thread, &slot));
   CHECK(subgroup == -1);
   subgroup = thread = slot = POISON;
-  NOT_TAKEN(sett_nested_owner(&part, index, 0, &subgroup, &thread, &slot)); /* nobody's */
+  NOT_TAKEN(sett_nested_owner(&part, index, 0, &subgroup, &thread, &slot)); /* an element without an owner */
   CHECK(subgroup == -1 && thread == -1 && slot == -1);
   subgroup = thread = slot = POISON;
   NOT_TAKEN(sett_nested_owner(&failed, index, 0, &subgroup, &thread, &slot));
@@ -584,7 +586,7 @@ static void nested(void) {
   answer = sett_nested_same(&zero, &good);
   NO(answer);
   YES(sett_nested_same(&good, &good));
-  answer = sett_nested_same_on(&good, &good, 0, 64); /* no machine */
+  answer = sett_nested_same_on(&good, &good, 0, 64); /* a machine without subgroups */
   OPEN(answer);
   CHECK(answer.error == SETT_NESTED_ERROR_MACHINE && !answer.same_slots);
   answer = sett_nested_same_on(&failed, &good, 1, 64);

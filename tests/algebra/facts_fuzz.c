@@ -1,7 +1,9 @@
-/* Property: whatever the bytes and however small the arena, a fact about a map is read or refused inside the text; a "no" has a point of the domain where the
-   fact is false, a "yes" is true at drawn points; an affine map or set that is read prints to a text that reads back and prints the same.
-   A text is a map, a tab and a fact, or an affine map alone.
-   Run: facts_fuzz [SECONDS [SEED]]; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property, for any bytes and an arena of any size: a fact about a map is accepted, or refused with a place inside the
+ * text. After "no" there is a point of the domain where the fact is false; after "yes" the fact is true at random points.
+ * An affine map or set that is accepted prints to a text that reads back and prints the same.
+ *
+ * An input is a map, a tab and a fact, or an affine map alone. Run: facts_fuzz [SECONDS [SEED]]. The same entry serves
+ * libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett_indexing_map.h"
 #include "../../include/sett_indexing_analysis.h"
 #include "../../include/sett_notation.h"
@@ -113,7 +115,8 @@ static void check_fact(sett_map_arena *arena, const char *text, size_t length, c
     }
     if (sett_map_evaluate(arena, sides, point, result, &error) && !is_true(&fact, result[0], result[1]))
       fail("yes", text, length + 1 + size);
-    if (error == SETT_MAP_ERROR_ZERO_DIVISOR) { /* a divisor in the fact is 0 at a point where the constraints hold */
+    /* a divisor in the fact is 0; the point must not satisfy all constraints */
+    if (error == SETT_MAP_ERROR_ZERO_DIVISOR) {
       sides.results = 0;
       if (sett_map_evaluate(arena, sides, point, result, &error)) fail("yes without a value", text, length + 1 + size);
       sides.results = 2;
@@ -136,14 +139,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-/* Make a text from a seed: exchange, insert or remove a few words. */
+/* Take a text and exchange, insert or remove a few words at random. */
 static size_t draw(char *text, size_t capacity) {
   size_t length = (size_t)snprintf(text, capacity / 2, "%s", seeds[next(sizeof seeds / sizeof *seeds)]);
   uint32_t edits = next(4);
   for (; edits; --edits) {
     const char *piece = pieces[next(sizeof pieces / sizeof *pieces)];
     size_t at = next((uint32_t)length + 1), more = next(3) ? strlen(piece) : 0, gone = next(4);
-    if (next(3)) /* at a word's start */
+    if (next(3)) /* at the start of a word */
       while (at > 0 && text[at - 1] != ' ' && text[at - 1] != '(') --at;
     if (gone > length - at) gone = length - at;
     memmove(text + at + more, text + at + gone, length - at - gone);

@@ -1,5 +1,5 @@
-/* Test whole graphs (sett_analysis_whole) against loops: every value of a random graph tags its elements with the
- * elements of the root that they reach. Run: indexing_analysis_graph_test [COUNT [SEED]] */
+/* Test whole graphs (sett_analysis_whole) against loops: for every value of a random graph, the loops find which of its
+ * elements reach each element of the root. Run: indexing_analysis_graph_test [COUNT [SEED]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +27,17 @@ static void check(int good, const char *what) {
   printf("FAIL %s\n", what);
 }
 
-/* ---- a random graph: value v is made by an op from values below it ---- */
+/* ---- a random graph: the op of value v has operands below v ---- */
 
 typedef struct {
   int64_t dims[RANK], numbers[2][RANK]; /* numbers: the op's attribute */
   int rank, inputs, input[2];
   sett_analysis_list in[2];
-  sett_analysis_op op[2]; /* one an operand */
+  sett_analysis_op op[2]; /* an entry per operand */
 } made;
 
 static made value[VALUES];
-static unsigned char reaches[VALUES][ELEMENTS][ELEMENTS]; /* value, element of the root, element of the value */
+static unsigned char reaches[VALUES][ELEMENTS][ELEMENTS]; /* [value][element of the root][element of the value] */
 
 static int elements(const made *m) {
   int i, n = 1;
@@ -55,7 +55,7 @@ static void make(int v) {
   opcode = SETT_ANALYSIS_ELEMENTWISE;
   for (i = 0; i < RANK; ++i) m->numbers[0][i] = i;
   m->numbers[1][0] = m->numbers[1][1] = 1;
-  if (kind == 0) { /* beside another value of these dimensions, or itself */
+  if (kind == 0) { /* the second operand has the same dimensions, or is the same value */
     b = &value[draw(v)];
     if (b->rank != a->rank || memcmp(a->dims, b->dims, sizeof a->dims)) b = a;
     m->inputs = 2;
@@ -95,7 +95,7 @@ static void make(int v) {
     m->rank = 2;
     m->dims[0] = n / inner;
     m->dims[1] = inner;
-  } else if (kind == 7 && a->rank == 1 && 2 * elements(a) <= ELEMENTS) { /* one after the other */
+  } else if (kind == 7 && a->rank == 1 && 2 * elements(a) <= ELEMENTS) { /* a concatenation of two operands */
     opcode = SETT_ANALYSIS_CONCATENATE;
     m->inputs = 2;
     m->input[1] = m->input[0];
@@ -126,7 +126,7 @@ static void make(int v) {
   }
 }
 
-/* Return 1 if element o of m is made from element e of operand k. */
+/* Return 1 if element o of the value depends on element e of operand k. */
 static int reads(const made *m, int k, int o, int e) {
   const made *a = &value[m->input[k]];
   int64_t x[2] = {0, 0}, y[2] = {0, 0};
@@ -232,7 +232,7 @@ static void random_graph(void) {
           "a graph has its maps");
     for (v = 0; v < VALUES; ++v) compare(&arena, &set[v], root, v, from_root);
   }
-  /* two roots: equal maps are kept once */
+  /* with two roots, equal maps are stored once */
   {
     sett_analysis_set more[VALUES];
     int both;
@@ -242,14 +242,14 @@ static void random_graph(void) {
     both = set[0].count;
     check(!sett_analysis_merge(&store, &set[0], &more[0]) && set[0].count == both, "merge adds nothing that is there");
   }
-  /* too little memory is an error, wherever it ends */
+  /* too little memory is an error, at whatever allocation it ends */
   store = sett_analysis_store_make(kept, (size_t)draw(1500));
   v = sett_analysis_whole(&arena, &store, &graph, root, 1, set, &at);
   check(v == 0 || v == SETT_ANALYSIS_ERROR_STORE, "a store that is too small");
   check(store.used <= store.bytes, "a store keeps inside its memory");
 }
 
-/* ---- runtime variables, calls, what is refused ---- */
+/* ---- runtime variables, calls, refusals ---- */
 
 static void print(sett_map_arena *arena, const sett_analysis_set *set, char *text, size_t room) {
   sett_analysis_answer answer;
@@ -259,8 +259,9 @@ static void print(sett_map_arena *arena, const sett_analysis_set *set, char *tex
   sett_map_print(arena, sett_analysis_map(&answer), text, room);
 }
 
-/* table[10], starts: a constant 3, an iota, a parameter; dynamic slices of 4. Values: 0 table, 1 parameter, 2 constant, 3 its copy, 4 iota[1], 5 its reshape
-   to a scalar, then 6: slice at the constant, 7: at the iota's element, 8: at the parameter. */
+/* Three dynamic slices of 4 elements from table[10], whose starts are a constant 3, an element of an iota, and a
+ * parameter. Values: 0 table, 1 parameter, 2 constant, 3 its copy, 4 iota[1], 5 its reshape to a scalar; the slices are
+ * 6 (at the constant), 7 (at the iota), 8 (at the parameter). */
 static void runtimes(void) {
   static const int64_t ten[1] = {10}, four[1] = {4}, one[1] = {1}, zero[1] = {0};
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
@@ -314,7 +315,7 @@ static void runtimes(void) {
   check(!strcmp(text, "(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 6]"), "a parameter stays");
   check(set[0].count == 1 && set[0].first->runtimes == 1 && set[0].first->runtime[0].operand == 101,
         "and says where it is read");
-  /* two calls of that graph: dynamic slices of a slice; runtime variables are in the order of the list */
+  /* two calls of this graph make dynamic slices of a slice; runtime variables keep the order of the list */
   whole[0] = set[0];
   memset(values, 0, sizeof values);
   memset(edge, 0, sizeof edge);
@@ -333,7 +334,7 @@ static void runtimes(void) {
         "a call's map");
   check(set[0].count == 1 && set[0].first->runtime[0].operand == 101 && set[0].first->runtime[1].operand == 203,
         "runtime variables of both in order");
-  /* refused: a wrong order, a missing value, dimensions that disagree */
+  /* refused: values in a wrong order, a missing value, dimensions that disagree */
   {
     sett_analysis_edge turned[2];
     int at = 7;
@@ -363,7 +364,8 @@ static void runtimes(void) {
   }
 }
 
-/* More than 256 maps between two values become one UNDEFINED, also after further maps. */
+/* If there are more than 256 maps between two values, they become one UNDEFINED map, which stays when further maps are
+ * added. */
 static void many(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_analysis_store store = sett_analysis_store_make(kept, sizeof kept);
@@ -384,7 +386,8 @@ static void many(void) {
   check(set.first->kind == SETT_ANALYSIS_UNDEFINED && set.first == set.last, "then UNDEFINED");
 }
 
-/* Very large memories: a swizzle whose number of blocks overflows, positions that are inside but do not fit. */
+/* Very large memories: a swizzle with too many blocks for an integer, and positions inside the memory that do not fit.
+ */
 static void large(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map_variable d = {NULL, 0, 1};

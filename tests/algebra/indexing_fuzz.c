@@ -1,5 +1,5 @@
-/* Property: for all bytes, `sett indexing` ends with lines of five fields, or with one error whose place is in the
- * text. Run: indexing_fuzz [seconds [seed]]: HLO text with a few places changed; the same entry serves libFuzzer with
+/* Property, for any bytes: `sett indexing` prints lines of five fields, or one error whose place is inside the text.
+ * Run: indexing_fuzz [SECONDS [SEED]] on HLO texts with a few random changes. The same entry serves libFuzzer with
  * -DSETT_LIBFUZZER. */
 #define INDEXING_STORE(arena) ((size_t)1 << 20)
 #define main command_main
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char out[1 << 20];
   static uint64_t memory[COMMAND_MEMORY / sizeof(uint64_t)];
   char *text = (char *)malloc(size ? size : 1), *at,
-       *end; /* exactly as long as the text, so that a sanitizer sees a read beyond it */
+       *end; /* exactly as long as the text, so that a sanitizer finds a read beyond its end */
   command self;
   long line, column, lines = 1;
   size_t i;
@@ -86,7 +86,7 @@ static size_t draw(char *text, size_t capacity) {
   while (count-- > 0) {
     const char *word = words[next(sizeof words / sizeof *words)];
     at = next((uint32_t)n + 1);
-    if (next(2)) /* mostly a number */
+    if (next(2)) /* half of the time, only at a number */
       while (at < n && (text[at] < '0' || text[at] > '9')) ++at;
     gone = next(3) ? 1 : next(12);
     if (gone > n - at) gone = n - at;

@@ -1,13 +1,15 @@
-/* Random indexing maps, as texts and as chains of steps; the same seed draws the same maps. Used by the property test and by bench/algebra.c.
-
-   A chain is a list of small maps, each the text of one move (its result index -> its operand index); each feeds the next. draw_compose
-   composes them, draw_text prints the composed map. A chain ahead of its exact way back is an identity.
-
-     draw r = draw_make(seed, 2000);                        shapes of at most 2000 elements
-     static draw_chain chain;
-     draw_map(&r, DRAW_ID_RESHAPE, rank, depth, &chain);    or one of the functions of a class
-     map = draw_compose(&arena, &chain);                    shared expressions: small at any depth
-     length = draw_text(&arena, &chain, text, sizeof text)  or as a text, 0 where it would be longer */
+/* Random indexing maps, as texts and as chains of steps, for the property test and bench/algebra.c. The same seed gives
+ * the same maps.
+ *
+ * A chain is a list of small maps. Each is the text of one op (result index -> operand index), and its operand is the
+ * result of the next one. draw_compose composes them, draw_text prints the composed map. A chain followed by its exact
+ * inverse is an identity.
+ *
+ *   draw r = draw_make(seed, 2000);                        shapes of at most 2000 elements
+ *   static draw_chain chain;
+ *   draw_map(&r, DRAW_ID_RESHAPE, rank, depth, &chain);    or one of the functions of a class
+ *   map = draw_compose(&arena, &chain);                    expressions are shared, so it is small at any depth
+ *   length = draw_text(&arena, &chain, text, sizeof text)  or as a text; 0 if it would be too long */
 #ifndef SETT_INDEXING_MAP_DRAW_H
 #define SETT_INDEXING_MAP_DRAW_H
 
@@ -77,7 +79,8 @@ typedef struct draw_shape {
   int rank;
   int64_t size[DRAW_RANK];
   int64_t at
-      [DRAW_RANK]; /* an index at which all steps so far have a value: a pad keeps it inside, so that no chain is empty */
+      /* an index at which all steps so far have a value; pads keep it inside, so that no chain is empty */
+      [DRAW_RANK];
 } draw_shape;
 
 static inline int64_t draw_total(const draw_shape *s) {
@@ -87,7 +90,8 @@ static inline int64_t draw_total(const draw_shape *s) {
   return total;
 }
 
-/* Divide the prime factors of total among rank sizes at random. Most sizes of 1 are left out. first: each size gets one factor before any size gets two. */
+/* Distribute the prime factors of `total` at random over `rank` sizes. Most sizes of 1 are dropped. first: each size
+ * gets one factor before any size gets a second. */
 static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int first) {
   draw_shape s;
   int64_t prime[64], p, t;
@@ -107,8 +111,9 @@ static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int firs
   return s;
 }
 
-/* Sizes. Of bitcasts, as those of upstream's timed maps: 2^6 to 2^19; {3, 5, 7, 9} * 2^5 to 2^16; products of 2 (11 of 15), 3 (2), 5 and 7, up to nine more of
- * them than sizes. Of the others products of 2, 2, 2, 3, 3, 5, 7, or any of 2^k, 2^k * {3, 5, 7, 9} and these. */
+/* Families of sizes. TWOS, SMALL and PRIMES are those of the bitcasts on which upstream's simplifier was timed: 2^6 to
+ * 2^19; {3, 5, 7, 9} * 2^5 to 2^16; products of primes up to 7, mostly 2. ODD: products of primes up to 7 with more odd
+ * factors. ANY: TWOS, SMALL or ODD. */
 enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_ODD, DRAW_ANY };
 
 static inline draw_shape draw_start(draw *r, int family, int rank) {
@@ -135,11 +140,11 @@ static inline draw_shape draw_start(draw *r, int family, int rank) {
   return draw_factors(r, total, rank, 1);
 }
 
-/* Return another shape with the same number of elements: new factors, or one size cut in two, or two neighbours merged. */
+/* Return another shape with the same number of elements: new factors, one size cut in two, or two neighbours merged. */
 static inline draw_shape draw_refactor(draw *r, const draw_shape *s, int rank, int anew) {
   draw_shape to = *s, cut;
   int i = (int)draw_int(r, 0, s->rank - 1), j, kind = anew ? 0 : (int)draw_int(r, 0, 3);
-  if (kind == 1 && s->rank > 1) { /* merge i and its neighbour */
+  if (kind == 1 && s->rank > 1) { /* merge size i and its neighbour */
     if (i == s->rank - 1) --i;
     to.size[i] *= to.size[i + 1];
     for (j = i + 1; j + 1 < s->rank; ++j) to.size[j] = to.size[j + 1];
@@ -158,21 +163,21 @@ static inline draw_shape draw_refactor(draw *r, const draw_shape *s, int rank, i
   return to;
 }
 
-/* ---- a step: a box of variables, an expression for each result, and at most a few constraints ---- */
+/* ---- a step: the box of its variables, an expression for each result, and at most a few constraints ---- */
 
 typedef struct draw_side {
   int dims, results;
   int64_t ranges; /* the size of the only range variable, or 0 if there is none */
   int64_t lo[DRAW_RANK], hi[DRAW_RANK];
   char result[DRAW_RANK][DRAW_RESULT];
-  char constraint[128]; /* ", expression in [lo, hi]", or nothing */
+  char constraint[128]; /* ", expression in [lo, hi]", or empty */
 } draw_side;
 
 typedef struct draw_chain {
   int steps;
-  const char *step[2 * DRAW_DEPTH]; /* texts of maps; each feeds the next */
-  int identity;                     /* the composed map is the identity at each point where it has a value */
-  int total;                        /* it also has a value on its whole box, so it simplifies to the text `expected` */
+  const char *step[2 * DRAW_DEPTH]; /* texts of maps; the result of each is the operand of the previous one */
+  int identity;                     /* the composed map is an identity wherever it has a value */
+  int total;                        /* it has a value on its whole box too, so it simplifies to the text `expected` */
   char expected[512];
   size_t used;
   char text[1 << 17]; /* the steps' texts */
@@ -184,7 +189,7 @@ static inline void draw_clear(draw_chain *c) {
   c->used = 0;
 }
 
-/* Return the step of a box of variables in [0, size - 1] whose results are these variables. */
+/* Make a step whose variables are in [0, size - 1] and whose results are these variables. */
 static inline void draw_box(draw_side *side, const draw_shape *s, int results) {
   int i;
   draw_out o;
@@ -225,7 +230,7 @@ static inline void draw_head(draw_out *o, int dims, int ranges, int rts) { /* (d
   draw_put(o, " -> (");
 }
 
-/* Return a copy of a finished text in the chain's memory, or NULL if the memory is full. */
+/* Copy a finished text into the chain's memory. Return NULL if the memory is full. */
 static inline const char *draw_keep(draw_chain *c, const draw_out *o) {
   char *text = c->text + c->used;
   if (o->length >= o->capacity || c->used + o->length + 1 > sizeof c->text) return NULL;
@@ -248,8 +253,8 @@ static inline const char *draw_write(draw_chain *c, const draw_side *side) {
   return draw_keep(c, &o);
 }
 
-/* Write digit k of the sizes [j0, j1) of `to`, from the linear index of the sizes [i0, i1) of `from`. cut: if the modulus divides the last size, only the last index is used,
- * as in upstream's maps. */
+/* Write digit k of the sizes [j0, j1) of `to`, computed from the linear index of the sizes [i0, i1) of `from`. cut: if
+ * the modulus divides the last size, use only the last index, as upstream's maps do. */
 static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1,
                               int k, int cut) {
   int64_t stride = 1, modulus, scale;
@@ -273,7 +278,8 @@ static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1
   if (stride > 1) draw_put(&o, ") floordiv %lld", (long long)stride);
 }
 
-/* Write the results of a reshape. pieces: both shapes are cut into the smallest pieces of equal product, as XLA does; else all is one piece. */
+/* Write the results of a reshape. pieces: cut both shapes into the smallest pieces with equal products, as XLA does;
+ * otherwise all is one piece. */
 static inline void draw_reshape(draw_side *side, const draw_shape *from, const draw_shape *to, int pieces) {
   int i = 0, j = 0, i0, j0, k;
   while (j < to->rank) {
@@ -293,15 +299,15 @@ static inline void draw_reshape(draw_side *side, const draw_shape *from, const d
 enum {
   DRAW_RESHAPE = 1, DRAW_NAIVE = 2, DRAW_TRANSPOSE = 4, DRAW_REVERSE = 8, DRAW_SLICE = 16, DRAW_PAD = 32, DRAW_TILE = 64,
   DRAW_UNTILE = 128,
-  DRAW_BROADCAST = 256, DRAW_REDUCE = 512, /* these two kinds have no inverse */
-  DRAW_ANEW = 1024,                        /* every reshape draws new factors of the whole size */
+  DRAW_BROADCAST = 256, DRAW_REDUCE = 512, /* kinds without an inverse */
+  DRAW_ANEW = 1024,                        /* each reshape draws new factors for the whole size */
   DRAW_MOVES = DRAW_RESHAPE | DRAW_TRANSPOSE | DRAW_REVERSE,
   DRAW_INVERTIBLE = DRAW_MOVES | DRAW_NAIVE | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_UNTILE
 };
 /* clang-format on */
 
-/* One move of one of the kinds from the shape `here`, which becomes the shape that it leads to. The map goes to chain->step, its way back
-   to *back. 0: this kind does not fit here, nothing was done. */
+/* Draw one move of one of the kinds and change the shape `here` accordingly. The move's map goes to chain->step, its
+ * inverse to *back. Return 0 and change nothing if the kind does not fit the shape. */
 static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, int anew, int rank, const char **back) {
   static const int64_t tiles[] = {2, 3, 4, 5, 8, 16, 32};
   draw_shape to = *here;
@@ -344,7 +350,7 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         to.at[j] = here->size[j] - 1 - here->at[j];
       }
       break;
-    case DRAW_SLICE: /* the operand is larger: start + step * d */
+    case DRAW_SLICE: /* d -> start + step * d, into a larger operand */
       start = draw_int(r, 0, 3);
       step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
       to.size[i] = start + step * (size - 1) + 1 + draw_int(r, 0, 3);
@@ -359,7 +365,8 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start,
                  (long long)step);
       break;
-    case DRAW_PAD: /* the operand is smaller: (d - start) / step if the division is exact; step 1 is also an operand of a concatenation */
+    /* d -> (d - start) / step if the division is exact, into a smaller operand; with step 1 also an operand of a concatenation */
+    case DRAW_PAD:
       step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
       start = at % step + step * draw_int(r, 0, at / step);
       count = draw_int(r, (at - start) / step + 1, (size - 1 - start) / step + 1);
@@ -423,7 +430,7 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         draw_set(fore.constraint, sizeof fore.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1,
                  (long long)count - 1);
       break;
-    case DRAW_BROADCAST: /* the operand lacks a dimension */
+    case DRAW_BROADCAST: /* the operand has one dimension less */
       if (n < 2) return 0;
       for (j = i; j + 1 < n; ++j) {
         to.size[j] = to.size[j + 1];
@@ -432,7 +439,7 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
       }
       to.rank = fore.results = n - 1;
       break;
-    default: /* DRAW_REDUCE: the operand has one dimension more, indexed by a range variable */
+    default: /* DRAW_REDUCE: the operand has one more dimension, indexed by a range variable */
       size = draw_int(r, 2, 16);
       if (n > rank || size * draw_total(here) > r->points) return 0;
       for (j = n; j > i; --j) {
@@ -454,7 +461,8 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
   return 1;
 }
 
-/* Draw `depth` moves of the given kinds. alternate: every second move is a reshape. The inverses go to `back` if it is not NULL. */
+/* Draw `depth` moves of the given kinds. alternate: every second move is a reshape. The inverses go to `back` unless it
+ * is NULL. */
 static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kinds, int alternate, int rank, int depth,
                               const char **back) {
   const char *unused;
@@ -471,7 +479,7 @@ static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kind
 
 /* ---- classes of chains: rank 2 to 6, depth 1 to 12 ---- */
 
-/* Draw bitcasts like those of XLA: two of three steps are reshapes, the others transposes, in any order. */
+/* Draw bitcasts like XLA's: two thirds of the steps are reshapes, the others transposes, in any order. */
 static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, family, rank);
   draw_clear(c);
@@ -480,7 +488,8 @@ static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_c
                1, NULL);
 }
 
-/* Draw harder bitcasts: sizes have many odd factors, and reshapes alternate with transposes, so that no two reshapes merge. */
+/* Draw harder bitcasts: the sizes have many odd factors, and reshapes alternate with transposes, so that no two
+ * reshapes merge. */
 static inline void draw_turns(draw *r, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
@@ -497,7 +506,7 @@ static inline void draw_mix(draw *r, int rank, int depth, draw_chain *c) {
   if (!c->steps) draw_steps(r, c, &here, DRAW_REVERSE, 0, rank, 1, NULL);
 }
 
-/* Draw `depth` moves of the given kinds (all DRAW_INVERTIBLE) and their exact inverses: 2 * depth steps. */
+/* Draw `depth` invertible moves of the given kinds followed by their exact inverses: 2 * depth steps. */
 static inline void draw_identity(draw *r, int kinds, int family, int rank, int depth, draw_chain *c) {
   const char *back[DRAW_DEPTH];
   draw_shape start = draw_start(r, family, rank), here = start;
@@ -516,7 +525,8 @@ static inline void draw_identity(draw *r, int kinds, int family, int rank, int d
     draw_put(&o, "%sd%d in [0, %lld]", i ? ", " : "), domain: ", i, (long long)start.size[i] - 1);
 }
 
-/* Draw a map from thread, block, loop and vector to a linear index below its count, then a reshape to a tensor, then depth - 1 further moves. */
+/* Draw a map from thread, block, loop and vector to a linear index, limited to the number of elements; then a reshape
+ * to a tensor, then depth - 1 further moves. */
 static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
   static const int64_t many[] = {32, 64, 96, 128, 256}, few[] = {2, 3, 4, 6, 8}, vectors[] = {1, 2, 4, 8},
                        loops[] = {1, 1, 2, 4};
@@ -546,7 +556,8 @@ static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
 
 /* ---- classes of expressions: one step ---- */
 
-/* each class adds to the one before: bounds from 0; negative bounds; divisors; all operators; divisors that may be 0 */
+/* each class has all that the previous one has: bounds from 0; negative bounds; divisors; all operators; divisors that
+ * may be 0 */
 enum { DRAW_POSITIVE, DRAW_NEGATIVE, DRAW_DIVISORS, DRAW_EVERY, DRAW_PARTIAL };
 
 static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, int rts, int style, int depth) {
@@ -583,7 +594,7 @@ static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, i
     case 10: draw_put(o, " ceildiv %lld)", (long long)k); return;
     case 11: draw_put(o, ", "); break;
     case 12: draw_put(o, " * "); break;
-    default: /* a divisor that is not a constant; it is 0 only in DRAW_PARTIAL */
+    default: /* a divisor that is not constant; only in DRAW_PARTIAL may it be 0 */
       if (style == DRAW_PARTIAL) {
         draw_put(o, draw_one_in(r, 2) ? " floordiv " : draw_one_in(r, 2) ? " mod " : " ceildiv ");
         break;
@@ -597,7 +608,8 @@ static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, i
   draw_put(o, ")");
 }
 
-/* Add one map to the chain, with the given numbers of dimensions and results (0: any number). A step after the first one has dimensions with wide bounds. */
+/* Add one map with the given numbers of dimensions and results (0: any number). All steps but the first have dimensions
+ * with wide bounds. */
 static inline void draw_one(draw *r, int style, int constraints, int dims, int results, draw_chain *c) {
   static const int64_t widths[] = {1, 2, 3, 3, 4, 6, 8, 8, 12, 16, 16, 24};
   char text[1 << 13];
@@ -610,7 +622,7 @@ static inline void draw_one(draw *r, int style, int constraints, int dims, int r
     ranges = (int)draw_int(r, 0, 2);
     rts = draw_one_in(r, 3);
   }
-  do { /* until it fits the text */
+  do { /* until the text fits */
     o = draw_on(text, sizeof text);
     draw_head(&o, dims, ranges, rts);
     for (i = 0; i < results; ++i) {
@@ -635,7 +647,7 @@ static inline void draw_one(draw *r, int style, int constraints, int dims, int r
     }
     for (i = constraints ? (int)draw_int(r, 1, 2) : 0; i > 0; --i) {
       draw_put(&o, ", ");
-      if (draw_one_in(r, 3)) { /* one residue */
+      if (draw_one_in(r, 3)) { /* a congruence */
         k = draw_int(r, 2, 7);
         lo = draw_int(r, 0, k - 1);
         draw_put(&o, "d%d mod %lld in [%lld, %lld]", (int)draw_int(r, 0, dims - 1), (long long)k, (long long)lo,
@@ -656,7 +668,7 @@ static inline void draw_expressions(draw *r, int style, int constraints, draw_ch
   draw_one(r, style, constraints, 0, 0, c);
 }
 
-/* Draw two maps to compose, both with ranges and runtime variables, which composition must not mix up. */
+/* Draw two maps to be composed, both with ranges and runtime variables, which composition must keep apart. */
 static inline void draw_pair(draw *r, int style, draw_chain *c) {
   int between = (int)draw_int(r, 1, 3), constraints = (int)draw_int(r, 0, 3);
   draw_clear(c);
@@ -666,13 +678,13 @@ static inline void draw_pair(draw *r, int style, draw_chain *c) {
 
 /* ---- classes of minima, products and divisors: one step ---- */
 
-/* Draw terms that several operations of a map share, so that rules can absorb, factor out or cancel them. */
+/* Terms that several operations of a map share, so that rules can absorb, factor out or cancel them. */
 typedef struct draw_terms {
   int dims, count;
   char text[4][64];
 } draw_terms;
 
-/* Draw a sum of one or two variables, with small factors and a constant. */
+/* Draw a sum of one or two variables with small factors, and a constant. */
 static inline void draw_linear(draw *r, draw_out *o, int dims) {
   static const int64_t factors[] = {1, 1, 1, 1, 1, 2, 3, 4, 8, -1, -1, -2, -4};
   int terms = (int)draw_int(r, 1, 2), i;
@@ -880,8 +892,9 @@ static inline void draw_of(draw *r, draw_out *o, const draw_terms *t, int kind) 
   }
 }
 
-/* One map of a kind, one in eight with a result of another kind; bounds are small, around 0, or [-1000, 1000]; one in three has constraints. The last variable
-   of a map with symbolic divisors is positive, but for DRAW_OF_ZERO_DIVISORS. */
+/* Draw a map of a kind; one in eight also has a result of another kind. Bounds are small, around 0, or [-1000, 1000],
+ * and one map in three has constraints. The last variable of a map with symbolic divisors is positive, except in
+ * DRAW_OF_ZERO_DIVISORS. */
 static inline void draw_algebra(draw *r, int kind, draw_chain *c) {
   static const int64_t widths[] = {1, 2, 3, 4, 5, 6, 8, 9, 12, 16};
   char text[1 << 13];
@@ -962,7 +975,7 @@ static inline void draw_algebra(draw *r, int kind, draw_chain *c) {
 #define DRAW_CLASS_ENUM(name, text, call) DRAW_##name,
 enum {
   DRAW_CLASSES(DRAW_CLASS_ENUM) DRAW_CLASS_COUNT,
-  DRAW_ALGEBRA = DRAW_LATTICE /* these classes and all classes after them */
+  DRAW_ALGEBRA = DRAW_LATTICE /* the classes from this one on */
 };
 
 static inline const char *draw_class_text(int which) {
@@ -987,7 +1000,7 @@ static inline void draw_map(draw *r, int which, int rank, int depth, draw_chain 
   }
 }
 
-/* ---- composed ---- */
+/* ---- composed maps ---- */
 
 static inline sett_map draw_parse(sett_map_arena *arena, const char *text) {
   return sett_map_parse(arena, text, strlen(text));
@@ -1000,7 +1013,8 @@ static inline sett_map draw_compose(sett_map_arena *arena, const draw_chain *c) 
   return map;
 }
 
-/* Count the nodes of results and constraints, in the tree and distinct ones. The function relies on the header's rule that operands have lower handles. */
+/* Count the nodes of results and constraints: as trees, and distinct nodes. An operand has a lower handle than the
+ * operation, as the header guarantees. */
 static inline double draw_nodes(const sett_map_arena *arena, sett_map map, double *distinct) {
   double *tree = (double *)calloc(arena->nodes, sizeof *tree), total = 0;
   unsigned char *used = (unsigned char *)calloc(arena->nodes, 1);
@@ -1026,7 +1040,7 @@ static inline double draw_nodes(const sett_map_arena *arena, sett_map map, doubl
   return total;
 }
 
-/* Write the composed map as a text, not simplified. Return 0 if the text does not fit. The arena does not change. */
+/* Write the composed map as a text, not simplified. Return 0 if the text does not fit. The arena is left unchanged. */
 static inline size_t draw_text(sett_map_arena *arena, const draw_chain *c, char *text, size_t capacity) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   size_t length = sett_map_print(arena, draw_compose(arena, c), text, capacity);
@@ -1045,7 +1059,7 @@ static inline size_t draw_map_text(draw *r, int which, int rank, int depth, draw
   }
 }
 
-/* Return 1 if this simplified text is an identity: each result is the dimension at its place, or the only value of that dimension. */
+/* Return 1 if this simplified text is an identity: result i is dimension i, or the only value of dimension i. */
 static inline int draw_reads_identity(const char *text) {
   const char *at = strstr(text, " -> ("), *domain = strstr(text, "), domain: ");
   char name[24], point[64];
@@ -1068,7 +1082,7 @@ static inline int draw_reads_identity(const char *text) {
     }
   }
   draw_set(name, sizeof name, "d%d in [", i);
-  return at == domain && !strstr(domain, name); /* the number of results is the number of dimensions */
+  return at == domain && !strstr(domain, name); /* there are as many results as dimensions */
 }
 
 #endif

@@ -1,8 +1,9 @@
-/* Property: whatever the bytes and however small the arena, reading ends with a map or an error inside the text; what was read prints to a text that
-   reads back and prints the same; simplified it has the domain and the values it had, at every point (of a large box: at some). A full arena gives an
-   error after which the arena is as good as before.
-   Run: indexing_map_fuzz [SEED [COUNT]] mutates the texts below; indexing_map_fuzz FILE.. runs files; the same entry serves libFuzzer with
-   -DSETT_LIBFUZZER. */
+/* Property, for any bytes and an arena of any size: reading gives a map, or an error inside the text. A map prints to a
+ * text that reads back and prints the same. The simplified map has the same domain and values at every point (on a large
+ * box: at some points). After an error for a full arena, the arena is as usable as before.
+ *
+ * Run: indexing_map_fuzz [SEED [COUNT]] mutates the texts below; indexing_map_fuzz FILE.. runs files. The same entry
+ * serves libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett_indexing_map.h"
 #include "../fuzz.h"
 
@@ -10,7 +11,7 @@
 #define SETT_FUZZ_EXTREMES 1
 #endif
 
-enum { EXTREMES = SETT_FUZZ_EXTREMES }; /* constants near the ends of 64 bits, too */
+enum { EXTREMES = SETT_FUZZ_EXTREMES }; /* constants near the ends of 64-bit integers, too */
 enum { TEXT = 600, PRINTED = 1 << 16, VARIABLES = 32, RESULTS = 32, BOX = 512, MEMORY = 1 << 22 };
 
 static const char *const seeds[] = {
@@ -52,7 +53,7 @@ static void draw_point(sett_map map, int64_t *point) {
   }
 }
 
-/* Go to the next point of the box, at most count times. Return 0 after the last point. */
+/* ---- one text ---- */
 static int next_point(sett_map map, int64_t *point) {
   int i;
   for (i = sett_map_variables(map) - 1; i >= 0; --i) {
@@ -73,7 +74,7 @@ static int is_small(sett_map map) {
   return 1;
 }
 
-/* 1: inside, 0: outside, -error. */
+/* Return 1 if the point is inside, 0 if it is outside, -error if there is an error. */
 static int seen_at(sett_map_arena *arena, sett_map map, const int64_t *point, int64_t *results) {
   int error, inside = sett_map_evaluate(arena, map, point, results, &error);
   return error ? -error : inside;
@@ -94,7 +95,7 @@ static int is_outside(sett_map_arena *arena, sett_map map, const int64_t *point)
 /* A map may simplify to this error if it has no value at any point. */
 static int no_value(int error) { return error == SETT_MAP_ERROR_OVERFLOW || error == SETT_MAP_ERROR_ZERO_DIVISOR; }
 
-/* Nothing is checked where the original has no value (overflow, division by zero). */
+/* Check that a and b agree at a point. Points where a has no value (overflow, division by zero) are not checked. */
 static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const sett_map_interval *range,
                         const int64_t *point, const char *text, size_t size) {
   int64_t before[RESULTS], after[RESULTS];
@@ -106,7 +107,8 @@ static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const set
     if (before[i] < range[i].lo || before[i] > range[i].hi) fail("range", text, size);
   }
   if (x == y || (y < 0 && !x && (b.kind == SETT_MAP_FAILED || is_outside(arena, b, point)))) return;
-  if (y == -SETT_MAP_ERROR_OVERFLOW && b.kind == SETT_MAP_DEFINED) { /* there is no value, but no wrong value either */
+  /* b overflows where a does not, but has no wrong value */
+  if (y == -SETT_MAP_ERROR_OVERFLOW && b.kind == SETT_MAP_DEFINED) {
     ++overflows;
     return;
   }
@@ -148,7 +150,8 @@ static int print(sett_map_arena *arena, sett_map map, char *out, const char *tex
   return 1;
 }
 
-/* Read the same text in an arena of `bytes` bytes. A full arena gives an error, and afterwards accepts a small map as it did before. */
+/* Read the text in an arena of `bytes` bytes. If the arena is full, reading gives an error, and the arena then still
+ * accepts a small map. */
 static void check_full(const char *text, size_t size, size_t bytes, sett_map whole, sett_map_arena *arena) {
   static const char little[] = "(d0) -> (d0 * 2), domain: d0 in [0, 3]";
   static char simple_text[PRINTED];
@@ -239,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* ---- mutations: half of them give a valid map ---- */
+/* ---- mutations, half of which give a valid map ---- */
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 static int is_letter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
@@ -253,7 +256,7 @@ static size_t replace(char *text, size_t size, size_t capacity, size_t at, size_
   return size - n + length;
 }
 
-/* Return the end of the number or word that begins at `at`. */
+/* Return the end of the number or word at `at`. */
 static size_t token_end(const char *text, size_t size, size_t at) {
   while (at < size && (is_digit(text[at]) || is_letter(text[at]))) ++at;
   return at;
@@ -294,7 +297,7 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
     const char *seed = seeds[next(sizeof seeds / sizeof *seeds)];
     return replace(text, size, capacity, 0, size, seed);
   }
-  for (tries = 0; tries < 20; ++tries) { /* a number, or a name */
+  for (tries = 0; tries < 20; ++tries) { /* find a number or a name */
     at = next((uint32_t)size);
     if (kind < 5 ? is_digit(text[at]) : is_letter(text[at])) break;
   }
@@ -302,7 +305,7 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
   end = token_end(text, size, at);
   if (tries == 20 || end - at >= sizeof word - 1) kind = 10 + next(6);
   if (kind < 10) memcpy(word, text + at, end - at), word[end - at] = 0;
-  if (kind < 10 && is_letter(word[0]) != (kind >= 5)) kind = 5 + next(11); /* a digit of a name */
+  if (kind < 10 && is_letter(word[0]) != (kind >= 5)) kind = 5 + next(11); /* the place of a digit in a name */
   switch (kind) {
     case 0:
     case 1: return replace(text, size, capacity, at, end - at, numbers[next(NUMBERS)]);
@@ -318,7 +321,7 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
       return replace(text, replace(text, size, capacity, end, 0, wrap[1]), capacity, at, 0, wrap[0]);
     }
     case 8:
-    case 9: { /* another name of the text */
+    case 9: { /* exchange the name for another one of the text */
       size_t from = next((uint32_t)size), stop;
       while (from < size && !is_letter(text[from])) ++from;
       stop = token_end(text, size, from);
@@ -329,7 +332,7 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
     }
     case 10:
     case 11: return replace(text, size, capacity, size, 0, constraints[next(sizeof constraints / sizeof *constraints)]);
-    case 12: { /* another operator */
+    case 12: { /* exchange the operator for another one */
       for (at = next((uint32_t)size); at + 2 < size; ++at)
         if (text[at] == ' ' && strchr("+-*/%", text[at + 1]) && text[at + 2] == ' ')
           return replace(text, size, capacity, at, 3, operators[next(sizeof operators / sizeof *operators)]);
@@ -387,7 +390,7 @@ int main(int argc, char **argv) {
   for (run = 0; run < count; ++run) {
     unsigned long maps = good;
     uint32_t from, to, keep;
-    state = seed; /* the check of a text starts a new random sequence */
+    state = seed; /* the check of each text begins with the same random state */
     from = next(POOL);
     to = next(POOL);
     keep = next(3);

@@ -1,6 +1,7 @@
-/* Laws of what include/sett_indexing_map.h says of whole maps (points, variables, values, inverse, injective, covers, image, runs), each by enumeration,
- * on maps drawn here: chains of reshape, transpose and reverse, cut, scaled, summed, constrained. With -DSETT_MAP_POINTS_MAX=0 the rules stand alone: then
- * an answer may be "not decided", never wrong. Arguments: how many maps, a seed. */
+/* Test what include/sett_indexing_map.h says about whole maps (points, variables, values, inverse, injective, covers,
+ * image, runs) by enumeration. The maps are drawn here: chains of reshape, transpose and reverse, then cut, scaled,
+ * summed or constrained. With -DSETT_MAP_POINTS_MAX=0 the header may not enumerate; then an answer may be "not
+ * decided", but never wrong. Arguments: the number of maps, a seed. */
 #include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ static int64_t draw(int64_t lo, int64_t hi) {
   return lo + (int64_t)(state % (uint64_t)(hi - lo + 1));
 }
 
-/* ---- drawing ---- */
+/* ---- random maps ---- */
 
 typedef struct axis {
   sett_expr expr;
@@ -40,7 +41,7 @@ typedef struct axis {
 
 static sett_expr constant(sett_map_arena *a, int64_t value) { return sett_map_constant(a, value); }
 
-/* Reshape, row-major through a linear index, into the drawn shape with equally many elements. */
+/* Reshape, in row-major order, into a random shape with equally many elements. */
 static int reshape(sett_map_arena *a, axis *axes, int n) {
   sett_expr linear = constant(a, 0);
   int64_t all = 1, part[4], below;
@@ -89,7 +90,8 @@ static sett_expr draw_expression(sett_map_arena *a, int variables, int depth) {
     case 6: return draw(0, 1) ? sett_map_ceildiv(a, x, constant(a, c)) : sett_map_mul(a, x, y);
     case 7:
       return sett_map_mod(
-          a, x, sett_map_add(a, sett_map_mod(a, y, constant(a, 4)), constant(a, 1))); /* a divisor that varies */
+          /* a divisor that is not constant */
+          a, x, sett_map_add(a, sett_map_mod(a, y, constant(a, 4)), constant(a, 1)));
     default: return draw(0, 1) ? sett_map_min(a, x, y) : sett_map_max(a, x, y);
   }
 }
@@ -118,7 +120,7 @@ static sett_map draw_map(sett_map_arena *a) {
     variable[variables++].hi = draw(0, 2);
   }
   for (steps = (int)draw(0, 4); steps; --steps) n = step(a, axes, n);
-  for (; constraints < (int)draw(0, 5) - 2 && constraints < 3; ++constraints) { /* mostly none */
+  for (; constraints < (int)draw(0, 5) - 2 && constraints < 3; ++constraints) { /* usually none */
     axis x = axes[draw(0, n - 1)];
     int v = (int)draw(0, variables - 1);
     c[constraints].expr =
@@ -132,11 +134,11 @@ static sett_map draw_map(sett_map_arena *a) {
     }
   }
   switch (draw(0, 7)) {
-    case 0: /* fewer results */
+    case 0: /* drop some results */
       for (i = (int)draw(0, n - 1); n > 1 && i + 1 < n; ++i) axes[i] = axes[i + 1];
       if (n > 1) --n;
       break;
-    case 1: { /* an address with a gap, an overlap or neither */
+    case 1: { /* one result: an address whose elements have gaps, overlap, or neither */
       int64_t stride = draw(1, 3);
       sett_expr sum = constant(a, draw(-3, 3));
       for (i = n - 1; i >= 0; --i) {
@@ -147,12 +149,12 @@ static sett_map draw_map(sett_map_arena *a) {
       n = 1;
       break;
     }
-    case 2: /* scaled and moved */
+    case 2: /* results scaled and shifted */
       for (i = 0; i < n; ++i)
         axes[i].expr = sett_map_add(a, sett_map_mul(a, axes[i].expr, constant(a, draw(0, 1) ? 1 : draw(-4, 4))),
                                     constant(a, draw(-4, 4)));
       break;
-    case 3: /* digits */
+    case 3: /* some results replaced by quotients or remainders */
       for (i = 0; i < n; ++i)
         if (draw(0, 1))
           axes[i].expr = draw(0, 1) ? sett_map_floordiv(a, axes[i].expr, constant(a, draw(2, 5)))
@@ -166,7 +168,7 @@ static sett_map draw_map(sett_map_arena *a) {
         axes[i].expr = draw(0, 1) ? sett_map_min(a, axes[i].expr, constant(a, draw(0, 6)))
                                   : sett_map_mul(a, axes[i].expr, axes[n - 1].expr);
       break;
-    case 5: /* anything */
+    case 5: /* any expressions */
       if (draw(0, 1)) break;
       for (n = (int)draw(1, 3), i = 0; i < n; ++i) axes[i].expr = draw_expression(a, variables, (int)draw(1, 4));
       break;
@@ -179,7 +181,7 @@ static sett_map draw_map(sett_map_arena *a) {
   return sett_map_make(a, dims, ranges, variables - dims - ranges, variable, results, result, constraints, c);
 }
 
-/* ---- what enumeration says ---- */
+/* ---- the answers by enumeration ---- */
 
 static int64_t point[POINTS * 3][VARIABLES], image[POINTS * 3][RESULTS];
 static int points;
@@ -218,7 +220,7 @@ static int by_image(const void *a, const void *b) {
   return 0;
 }
 
-static int sort_images(int results) { /* the number of distinct images */
+static int sort_images(int results) { /* Sort the images. Return the number of distinct images. */
   int i, distinct = 0;
   width = results;
   for (i = 0; i < points; ++i) order[i] = i;
@@ -375,7 +377,7 @@ static void runs(sett_map_arena *a, sett_map m, int variable) {
   int n = sett_map_variables(m), i, j, x, y, more = 1, error = sett_map_runs(a, m, variable, run);
   check(!error, "runs");
   for (i = 0; i < n; ++i) p[i] = m.variable[i].lo;
-  while (more) { /* all pairs of neighbours of the box */
+  while (more) { /* all pairs of neighbouring points in the box */
     x = sett_map_evaluator_at(&e, p, now, NULL);
     for (j = 0; j < m.results && x; ++j) align[j] = gcd(align[j], now[j] - (p[variable] - lo));
     if (p[variable] > lo) {
@@ -407,8 +409,8 @@ static void runs(sett_map_arena *a, sett_map m, int variable) {
   }
 }
 
-/* Check that every point of `other`, mapped back to the variables of m (0: there is none), is a point of m with the
- * same image; return their number. */
+/* points_led: check that every point of `other`, mapped back to the variables of m by `back` (which returns 0 if there
+ * is no such point), is a point of m with the same image. Return the number of these points. */
 typedef int (*lead)(const sett_map *m, const sett_map *other, const int64_t *p, int64_t *back);
 
 static int points_led(sett_map_arena *a, sett_map m, sett_map other, lead back, const char *what) {
@@ -442,7 +444,7 @@ static void rescaled(sett_map_arena *a, sett_map m) {
   if (r.kind != SETT_MAP_DEFINED || s.kind != SETT_MAP_DEFINED) return;
   for (i = 0; i < sett_map_variables(m); ++i) {
     scale[i] = 1, shift[i] = 0;
-    for (j = 0; j < s.constraints; ++j) { /* the residue classes that simplify found */
+    for (j = 0; j < s.constraints; ++j) { /* the residue classes of variables, as simplify finds them */
       int64_t modulus = 0;
       if (settp_map_class_of(a, s.constraint + j, &modulus) != i || i < m.dims || i >= m.dims + m.ranges) continue;
       scale[i] = modulus;
@@ -453,7 +455,7 @@ static void rescaled(sett_map_arena *a, sett_map m) {
 }
 
 static int by_removal(const sett_map *m, const sett_map *other, const int64_t *p,
-                      int64_t *back) { /* any point of m with that image is allowed */
+                      int64_t *back) { /* any point of m with this image may be returned */
   int i, j, k, n = sett_map_variables(*m);
   (void)other;
   for (i = 0; i < points; ++i) {
@@ -480,7 +482,7 @@ static void unused(sett_map_arena *a, sett_map m) {
   }
   check(left == sett_map_variables(r), "unused: flags");
   count = points_led(a, m, r, by_removal, "unused");
-  for (i = 0; i < points; ++i) { /* the projections that differ */
+  for (i = 0; i < points; ++i) { /* the points that differ without the removed variables */
     int64_t p[VARIABLES], out[RESULTS];
     for (j = left = 0; j < n; ++j)
       if (!flag[j]) p[left++] = point[i][j];
@@ -524,7 +526,7 @@ static void moved(sett_map_arena *a, sett_map m) {
   check(r.kind == SETT_MAP_DEFINED && r.dims == kinds[0] && r.ranges == kinds[1] && r.rts == kinds[2], "moved: counts");
   if (r.kind != SETT_MAP_DEFINED) return;
   check(points_led(a, m, r, by_kind, "moved") == points, "moved: all points");
-  for (i = 0; i < n; ++i) { /* every name is kept */
+  for (i = 0; i < n; ++i) { /* no name is lost */
     const char *name = sett_map_name(m, i, buffer);
     check(sett_map_find(r, name, strlen(name)) >= 0, "moved: names");
   }
@@ -642,7 +644,7 @@ static void laws(sett_map_arena *a, sett_map m) {
   is = points == 0 || size == distinct;
   sett_map_arena_rewind(a, mark);
   if (points) covers(a, m, box, is, 1, distinct == points, NULL);
-  for (i = 0, size = 1; i < m.results; ++i) { /* a box near it */
+  for (i = 0, size = 1; i < m.results; ++i) { /* a box near the images' box */
     other[i].lo = box[i].lo + (draw(0, 3) ? 0 : draw(-1, 2));
     other[i].hi = box[i].hi + (draw(0, 3) ? 0 : draw(-2, 1));
     if (other[i].lo > box[i].lo || other[i].hi < box[i].hi) inside = 0;
@@ -769,7 +771,7 @@ static void known_answers(void) {
         "runs: broadcast");
 }
 
-/* Memory of any size gives an answer or an error, and never a write outside it. */
+/* With memory of any size there is an answer or an error, and nothing is written outside the memory. */
 static void little_memory(void) {
   static const char *const map =
       "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 8, (d0 * 12 + d1 + s0) mod 8), domain: d0 in [0, 5], d1 in [0, 11], s0 in [0, 2], d1 mod 2 in [0, 0]";
@@ -797,7 +799,8 @@ static void little_memory(void) {
   free(block);
 }
 
-/* Numbers near the ends of 64 bits: each answer is right or an error, and the sanitizers see no overflow. */
+/* Numbers near the ends of 64-bit integers: each answer is right or an error, and no operation overflows (a sanitizer
+ * checks this). */
 static void big_numbers(int count) {
   /* clang-format off */
   static const int64_t ends[] = {

@@ -1,17 +1,22 @@
-/* Property: the laws of include/sett_indexing_map.h hold for random maps of every class (tests/algebra/indexing_map_draw.h), at points inside the domain,
-   at points outside, and at points without a value, where a divisor is 0 or a number does not fit in 64 bits. The oracle is a separate reader and evaluator
-   of the texts of the drawn steps and of the results. It shares no code with the header.
-   Run: indexing_map_property_test [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]
-   FILE gets a line for every map that is right but not simple; '-' means no file. With RANK and DEPTH, only identities are drawn: DEPTH moves of a tensor of
-   that rank and as many moves back, with up to 2^20 elements. With a CLASS (ZERO, ..), only maps of that class are drawn; the class ALGEBRA has maps of
-   minima, products and divisors. Without RANK, DEPTH and CLASS, COUNT maps of every class are drawn, COUNT/8 identities of rank 4 and depth 3, COUNT/40 of
-   rank 6 and depth 6, and COUNT maps of ALGEBRA.
-   indexing_map_property_test texts SEED COUNT prints COUNT maps of ALGEBRA, one in each line. */
+/* Property: the laws of include/sett_indexing_map.h hold for random maps of every class
+ * (tests/algebra/indexing_map_draw.h): at points inside the domain, at points outside, and at points without a value,
+ * where a divisor is 0 or a number does not fit in 64 bits. The oracle is a separate reader and evaluator of texts, which
+ * shares no code with the header. It evaluates the texts of the drawn steps and of the results.
+ *
+ * Run: indexing_map_property_test [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]
+ *   FILE         gets a line for every map that is right but not simple; '-' means no file
+ *   RANK DEPTH   draw only identities: DEPTH moves of a tensor of this rank with up to 2^20 elements, and as many back
+ *   CLASS        draw only maps of this class (ZERO, ..); the class ALGEBRA has maps of minima, products and divisors
+ * Without RANK, DEPTH and CLASS, COUNT maps of every class are drawn, COUNT/8 identities of rank 4 and depth 3, COUNT/40
+ * of rank 6 and depth 6, and COUNT maps of ALGEBRA.
+ *
+ *   indexing_map_property_test texts SEED COUNT   prints COUNT maps of ALGEBRA, one per line */
 #include "indexing_map_draw.h"
 
 #include <time.h>
 
-/* ================================================================ the oracle: a text as a list of operations, evaluated over columns of points */
+/* ================================================================ the oracle: a text as a list of operations,
+ * evaluated at many points at once */
 
 enum { OPS = 1 << 12, VARIABLES = 24, CONSTRAINTS = 512, CHUNK = 128, POINTS = 1 << 12, NODES = 5000 };
 
@@ -29,10 +34,10 @@ typedef struct function {
   int constraint[CONSTRAINTS];
   int64_t least[CONSTRAINTS], most[CONSTRAINTS];
   term term[OPS];
-  int hash[2 * OPS]; /* 1 + the index of a term, or 0 if the entry is free */
+  int hash[2 * OPS]; /* hash table: 1 + the index of a term, 0 for a free entry */
 } function;
 
-static const char *at; /* position of the parser */
+static const char *at; /* the parser's position */
 
 static void stop(const char *what) {
   fprintf(stderr, "the oracle does not understand: %s at '%.60s'\n", what, at);
@@ -175,7 +180,7 @@ static void read_function(function *f, const char *text) {
       expect(",");
       hi = number();
       expect("]");
-      if (t->kind == 'v') { /* bounds, which a text may give twice */
+      if (t->kind == 'v') { /* bounds of a variable, which a text may give twice */
         f->lo[t->a] = lo > f->lo[t->a] ? lo : f->lo[t->a];
         f->hi[t->a] = hi < f->hi[t->a] ? hi : f->hi[t->a];
         continue;
@@ -197,19 +202,20 @@ static int64_t floor_quotient(int64_t a, int64_t b) {
   return q - (a != q * b && (a < 0) != (b < 0));
 }
 
-typedef struct columns { /* points, or the values of a map at points: one column per variable or result */
+typedef struct columns { /* points, or a map's values at points: a column per variable or result */
   int n;
   int64_t value[VARIABLES][POINTS];
-  unsigned char inside[POINTS]; /* of values: the point is in the domain and every result has a value */
+  unsigned char inside[POINTS]; /* for values: the point is in the domain and every result has a value */
   unsigned char failed
-      [POINTS]; /* of values: the point is not outside, but a constraint or a result has no value, because a divisor is 0 or a number exceeds 64 bits */
+      /* for values: the point is not outside, but a constraint or result has no value (division by 0, or overflow) */
+      [POINTS];
 } columns;
 
 static int64_t slot[OPS][CHUNK];
 static unsigned char fault[OPS][CHUNK]; /* the term has no value */
 
-/* Compute the values of f at points [from, from + n): input i is *in[i]. A constraint that does not hold puts a point outside, even if another constraint has
-   no value. */
+/* Evaluate f at n points, the inputs *in[i], and write the values from row `from` on. A false constraint puts a point
+ * outside, even if another constraint has no value. */
 static void evaluate(const function *f, const int64_t *const *in, int n, columns *out, int from) {
   unsigned char *inside = out->inside + from, *failed = out->failed + from, any[CHUNK] = {0};
   int i, p;
@@ -271,7 +277,7 @@ static void evaluate(const function *f, const int64_t *const *in, int n, columns
   }
 }
 
-/* Compute the values of a map that was read from a text. */
+/* Read a map from a text and evaluate it at the points. */
 static void evaluate_text(function *f, const char *text, const columns *points, columns *out) {
   int from, i;
   read_function(f, text);
@@ -301,7 +307,7 @@ static void fail(const char *what, const char *text) {
   if (account) fprintf(account, "WRONG %s\t%s\t\n", what, text);
 }
 
-/* Record a map that is right but not as simple as it should be: a line in FILE, and the first few lines also on the terminal. */
+/* Record a map that is right but not as simple as expected: in FILE, and the first few also on the terminal. */
 static void note(const char *what, const char *input, const char *output) {
   if (account) fprintf(account, "%s\t%s\t%s\n", what, input, output);
   else if (++printed <= 5) printf("%s: %.400s\n  => %.400s\n", what, input, output);
@@ -315,8 +321,9 @@ static uint64_t memory[1 << 24];
 static sett_map_arena arena;
 static char composed_text[1 << 15], simple_text[1 << 16], again_text[1 << 16];
 
-/* The points of the box of the composed map's variables: dimensions of the first step, then the ranges of the last step to the first, then the
-   runtime variables in the same order. They are all points, or a sample. place[k]: the first variable of step k. Return 1 for all points. */
+/* Fill `points` with all points, or a sample, of the box of the composed map's variables: the dimensions of the first
+ * step, then the ranges from the last step to the first, then the runtime variables in the same order. place[k]: the
+ * first variable of step k. Return 1 if these are all points. */
 static int draw_points(draw *r, int (*place)[2]) {
   int64_t lo[VARIABLES], hi[VARIABLES], now[VARIABLES], total = 1;
   int n = 0, i, k, p, rts;
@@ -337,7 +344,7 @@ static int draw_points(draw *r, int (*place)[2]) {
     for (i = 0; i < n; ++i) {
       int64_t least = base - near > lo[i] ? base - near : lo[i], most = base + near < hi[i] ? base + near : hi[i];
       int anywhere = least > most || p % 2 == 0 ||
-                     draw_one_in(r, 4); /* every second point has variables that are close to each other */
+                     draw_one_in(r, 4); /* at every second point the variables are close to each other */
       points.value[i][p] = total <= POINTS ? now[i] : draw_int(r, anywhere ? lo[i] : least, anywhere ? hi[i] : most);
     }
     for (i = n - 1; i >= 0 && now[i]++ == hi[i]; --i) now[i] = lo[i];
@@ -345,7 +352,7 @@ static int draw_points(draw *r, int (*place)[2]) {
   return total <= POINTS;
 }
 
-/* Compute `truth`: evaluate the steps of the chain by the oracle, one after the other. */
+/* Compute `truth`: the oracle evaluates the steps of the chain one after the other. */
 static void find_truth(int (*place)[2]) {
   int from, k, i, n;
   truth.n = points.n;
@@ -365,7 +372,7 @@ static void find_truth(int (*place)[2]) {
   }
 }
 
-/* Return 1 if the domain and the values are equal to the truth at every point where the truth did not fail. */
+/* Return 1 if domain and values equal the truth, except at points where the truth has no value. */
 static int is_true(const columns *v) {
   int p, i;
   for (p = 0; p < truth.n; ++p)
@@ -407,7 +414,8 @@ static void check_range(sett_map map, int all) {
   }
 }
 
-/* Check value(v) = value(lo) + stride * (v - lo): the rest of the value does not depend on v, and align divides the rest. All points are given, in order. */
+/* Check the strides that the header states: value(v) = value(lo) + stride * (v - lo), where value(lo) depends on no
+ * stride and is a multiple of `align`. All points are given, in order. */
 static void check_strides(draw *r, sett_map simple) {
   static int64_t start[POINTS];
   static unsigned char seen[POINTS];
@@ -437,7 +445,7 @@ static void check_strides(draw *r, sett_map simple) {
   }
 }
 
-/* L6: inside the bounds of the map, the guards hold exactly on the domain. */
+/* Law L6: within the bounds of the variables, the guards hold exactly on the domain. */
 static void check_guards(sett_map map) {
   sett_map guards = sett_map_guards(&arena, map);
   int i;
@@ -452,7 +460,8 @@ static void check_guards(sett_map map) {
       fail("guards have other bounds", again_text);
 }
 
-/* Check that a map is equal to itself and not different from its simplified form, and that an evaluator returns what evaluate returns. */
+/* Check that a map equals itself and does not differ from its simplified form, and that an evaluator gives the same
+ * values as evaluate. */
 static void check_partial(sett_map map, sett_map simple) {
   int64_t point[VARIABLES], here[VARIABLES], there[VARIABLES];
   sett_map_evaluator at_map = sett_map_evaluator_make(&arena, map);
@@ -483,7 +492,8 @@ static int symbols(const char *text) {
   return n;
 }
 
-/* Copy the map's text with one number, sign, function or variable of the results changed. Return 0 if there is nothing to change. */
+/* Copy the map's text and change one number, sign, function or variable of the results. Return 0 if there is nothing to
+ * change. */
 static int mutate(draw *r, const char *text, char *mutant) {
   const char *first = strstr(text, "-> (") + 4, *end = strstr(first, "), domain: "), *p;
   int tries;
@@ -508,7 +518,8 @@ static int mutate(draw *r, const char *text, char *mutant) {
   return 0;
 }
 
-/* Check that a map of one step equals its simplified form, and that it differs from a mutant if and only if the oracle says so. */
+/* Check that a map of one step equals its simplified form, and that it differs from a changed copy if and only if the
+ * oracle says so. */
 static void check_equal(draw *r, sett_map map, sett_map simple) {
   static char mutant[1 << 14];
   sett_map_answer answer = sett_map_equal(&arena, map, simple);
@@ -547,7 +558,7 @@ static void check_equal(draw *r, sett_map map, sett_map simple) {
   }
 }
 
-/* Return 1 if the header refuses one of several steps because it divides by 0 at every point. */
+/* Return 1 if the header refuses one of several steps, because it divides by 0 at every point. */
 static int is_refused(void) {
   int i, refused = 0;
   for (i = 0; i < chain.steps && chain.steps > 1; ++i)
@@ -580,7 +591,7 @@ static void check_map(draw *r, int which) {
         if (truth.inside[p] ? truth.value[i][p] != points.value[i][p] : chain.total)
           fail("drawn: this is no identity", chain.expected);
 
-  /* L1 and L3: compose, print, parse */
+  /* laws L1 and L3: compose, print, parse */
   map = draw_compose(&arena, &chain);
   fits = draw_nodes(&arena, map, &distinct) < NODES &&
          sett_map_print(&arena, map, composed_text, sizeof composed_text) < sizeof composed_text;
@@ -604,11 +615,11 @@ static void check_map(draw *r, int which) {
   check_evaluate(r, map);
   check_range(map, all);
 
-  /* L2: simplify */
+  /* law L2: simplify */
   simple = sett_map_simplify(&arena, map);
   if (simple.kind == SETT_MAP_FAILED) fail("simplify failed", composed_text);
   if (sett_map_print(&arena, simple, simple_text, sizeof simple_text) >=
-      sizeof simple_text) { /* not simplified: nothing more is checked */
+      sizeof simple_text) { /* not simplified, so nothing more is checked */
     ++huge;
     identities[which] += chain.identity;
     left[which] += chain.identity;
@@ -660,13 +671,15 @@ static void check_map(draw *r, int which) {
     check_equal(r, map, simple);
   }
 
-  /* ---- further operations are checked HERE: inverse, is_injective, image, contiguity, .. against points, truth and step[] ---- */
+  /* ---- checks of further operations (inverse, is_injective, image, contiguity, ..) against points, truth and step[]
+   * belong here ---- */
 
   sett_map_arena_rewind(&arena, mark);
 }
 
-/* n maps, of one class if only is not -1, of those of minima, products and divisors if it is DRAW_CLASS_COUNT; with a rank, identities. 1: something is wrong, or too much is left that should be simple: of identities of rank 4, depth 3 none, of others 1%
-   (and a few: some hundred are no sample). */
+/* Test n maps: of all classes (only = -1), of one class, or of ALGEBRA (only = DRAW_CLASS_COUNT); with a rank,
+ * identities. Return 1 if a value is wrong, or if too many maps stay less simple than expected: none of the identities
+ * of rank 4 and depth 3, and 1 % of the others (a few more in small samples). */
 static int run(int n, int only, int rank, int depth) {
   static const int64_t sizes[] = {24, 60, 100, 200, 400, 800, 2000};
   static const int inverses[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};

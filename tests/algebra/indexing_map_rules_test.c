@@ -1,8 +1,9 @@
-/* Test every rule of THE NORMAL FORM in include/sett_indexing_map.h. The law of a rule is tested for all small numbers, in plain arithmetic that shares
-   nothing with the header. Then the rule is tested on maps that only this rule simplifies, each beside a map that just misses the rule's condition and
-   stays unchanged.
-   Run: indexing_map_rules_test [HEADER]. The program also tests that the manual in HEADER (default: include/sett_indexing_map.h) and this file have the same
-   rules. */
+/* Test every rule of section THE NORMAL FORM in include/sett_indexing_map.h. First the law behind a rule is tested for
+ * all small numbers, in plain arithmetic that shares no code with the header. Then the rule is tested on maps that only
+ * this rule simplifies. Next to each is a map that just misses the rule's condition and stays unchanged.
+ *
+ * Run: indexing_map_rules_test [HEADER]. The program also checks that the manual in HEADER (default:
+ * include/sett_indexing_map.h) has the same rules as this file. */
 #include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>
@@ -22,7 +23,8 @@
 #define RULE_TEXT(name) #name,
 enum { RULES(RULE_ENUM) RULE_COUNT };
 static const char *const names[] = {RULES(RULE_TEXT)};
-/* The number of cases in which a law's premise held, of cases in which the law failed, and of rows of the table. */
+/* By rule: the number of cases in which a law's premise holds, of cases in which the law fails, and of rows in the
+ * table. */
 static int cases[RULE_COUNT], broken[RULE_COUNT], maps[RULE_COUNT];
 static int failures;
 
@@ -40,23 +42,24 @@ static void law(int rule, int premise, int conclusion) {
 
 static int within(int64_t x, int64_t lo, int64_t hi) { return lo <= x && x <= hi; }
 
-static int64_t Q(int64_t x, int64_t c) { /* the maximum q with c * q <= x */
+static int64_t Q(int64_t x, int64_t c) { /* Return the maximum q with c * q <= x. */
   int64_t q = x / c;
   return q * c > x ? q - 1 : q;
 }
 
-static int64_t ceiling(int64_t x, int64_t c) { /* the minimum q with c * q >= x */
+static int64_t ceiling(int64_t x, int64_t c) { /* Return the minimum q with c * q >= x. */
   int64_t q = x / c;
   return q * c < x ? q + 1 : q;
 }
 
-static int64_t residue(int64_t x, int64_t m) { /* the number in 0 .. m - 1 that differs from x by a multiple of m */
+/* Return the number in 0 .. m - 1 that differs from x by a multiple of m. */
+static int64_t residue(int64_t x, int64_t m) {
   int64_t r = 0;
   while ((x - r) % m) ++r;
   return r;
 }
 
-static int64_t gcd(int64_t a, int64_t b) { /* of the magnitudes */
+static int64_t gcd(int64_t a, int64_t b) { /* of the absolute values */
   int64_t g = (a < 0 ? -a : a) > (b < 0 ? -b : b) ? (a < 0 ? -a : a) : b < 0 ? -b : b;
   while (g > 1 && (a % g || b % g)) --g;
   return g;
@@ -64,7 +67,7 @@ static int64_t gcd(int64_t a, int64_t b) { /* of the magnitudes */
 
 static void quotients(void) {
   EACH(c, 1, 12) {
-    EACH(b, -60, 60) { /* a number or a form: only the floor of its value is used */
+    EACH(b, -60, 60) { /* b stands for any expression, because a law uses only the floor of its quotient */
       int64_t near = 0, v = Q(b, c);
       EACH(a, -60, 60) near += 2 * (b - c * a) > -c && 2 * (b - c * a) <= c;
       law(R1, 1, near == 1);
@@ -76,7 +79,7 @@ static void quotients(void) {
       law(R6, 1, v == -Q(c - 1 - b, c));
       law(R9, c % 2 == 0, c % 2 || v + Q(b + c / 2, c) == Q(b, c / 2));
       EACH(a, -20, 20) {
-        int64_t q = v - a; /* Q(b, c) = a + q, and with the other sign Q(b, c) = a - q */
+        int64_t q = v - a; /* Q(b, c) = a + q, and with the opposite sign Q(b, c) = a - q */
         law(R11, 1, q == Q(b - c * a, c) && -q == Q(c * a - b + c - 1, c));
       }
       EACH(x, -9, 9)
@@ -86,7 +89,7 @@ static void quotients(void) {
     EACH_DIVISOR(g, c)
       EACH(a, -20, 20)
         EACH(r, -20, 20) {
-          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* one law for three rules, which differ in r */
+          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* the same law for three rules, with different r */
           EACH(v, -9, 9) law(R0, within(r, g * v, g * v + g - 1), Q(g * a + r, c) == Q(a + v, c / g));
           law(R3, 1, same);
           law(R7, 1, same);
@@ -97,7 +100,8 @@ static void quotients(void) {
         EACH(f, -20, 20) {
           law(R8, 1, Q(a + Q(f, m), c) == Q(m * a + f, m * c));
           law(R8, 1, Q(a - Q(f, m), c) == Q(m * a - f + m - 1, m * c));
-          law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m)); /* two numbers have one sign */
+          /* the numbers of a difference have one sign */
+          law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m));
         }
   }
   EACH(l, -20, 20)
@@ -125,7 +129,7 @@ static void intervals(void) {
               law(I2, within(x, lo, hi),
                   within(j * x + k, j < 0 ? j * hi + k : j * lo + k, j < 0 ? j * lo + k : j * hi + k));
             }
-          law(I1, 1, ends == 3); /* exact if each variable occurs once */
+          law(I1, 1, ends == 3); /* the interval is exact if each variable occurs once */
         }
   EACH(m, 1, 12)
     EACH(a, -4, 4)
@@ -138,10 +142,10 @@ static void intervals(void) {
               law(I3, 1, within(digit, r, m - g + r));
               law(I3, 1,
                   within(-2 * digit + x, -2 * (m - g + r) + x,
-                         -2 * r + x)); /* t is negative, so the ends are exchanged */
+                         -2 * r + x)); /* the factor is negative, so the ends are exchanged */
               law(I4, 1,
                   3 * a * x + 5 * Q(f, m) ==
-                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* t = 3, and a * x cancels */
+                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* with factor 3 the terms a * x cancel */
             }
         }
   EACH(m, 1, 12)
@@ -150,7 +154,7 @@ static void intervals(void) {
         EACH(k, -7, 7) law(I5, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
   EACH(j, -7, 7)
     EACH(k, -7, 7)
-      EACH(m, 1, 12) { /* what j * Q(x, m) + k * x is at all points lies in the sum of the intervals, and may be less */
+      EACH(m, 1, 12) { /* the values of j * Q(x, m) + k * x lie in the sum of the intervals, which may be larger */
         int64_t least = 0, most = 0;
         EACH(x, 0, 9) {
           int64_t v = j * Q(x, m) + k * x;
@@ -168,8 +172,8 @@ static void constraints(void) {
     EACH(h, l - 2, l + 9)
       EACH(g, 1, 12) {
         EACH(p, -20, 20) {
-          law(C1, within(p, l + 1, h - 1), within(p, l, h)); /* implied */
-          law(C1, p < l || p > h, !within(p, l, h));         /* disjoint */
+          law(C1, within(p, l + 1, h - 1), within(p, l, h)); /* p is strictly inside, so the constraint is implied */
+          law(C1, p < l || p > h, !within(p, l, h));         /* the intervals are disjoint */
           law(C1, 1, within(g * p + 3, l, h) == within(p, ceiling(l - 3, g), Q(h - 3, g)));
           law(C1, 1, within(-g * p + 3, l, h) == within(p, ceiling(3 - h, g), Q(3 - l, g)));
           law(C3, 1, within(p, g * l, g * h + g - 1) == within(Q(p, g), l, h));
@@ -210,13 +214,13 @@ static void constraints(void) {
         EACH(r, 0, m - 1) {
           int64_t first = 0;
           while (first < m && residue(k * first + b, m) != r) ++first;
-          law(C5, 1, (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* or there is no x */
+          law(C5, 1, (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* otherwise no x satisfies the congruence */
           EACH(x, -12, 12) law(C5, first < m, (residue(k * x + b, m) == r) == (residue(x - first, n) == 0));
         }
       }
   EACH(m, 1, 12)
-    EACH(a, -7, 7)
-      EACH(r, 0, m - 1) { /* x with a * x * x = r modulo m: the hull, and one class where the gaps are one */
+    EACH(a, -7, 7) /* the x with a * x * x = r modulo m: their hull, and one residue class if all gaps are equal */
+      EACH(r, 0, m - 1) {
         int64_t first = 99, last = -1, gap = 0;
         int even = 1;
         EACH(x, 0, 24) {
@@ -241,9 +245,9 @@ static void products(void) {
       EACH(j, -6, 6) law(S3, j * b <= a && a < (j + 1) * b, Q(a, b) == j);
       EACH(k, -7, 7) {
         law(S1, 1, Q(b * k + a, b) == k + Q(a, b));
-        EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* k in [0, g - 1] vanishes */
+        EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* if k is in [0, g - 1], it vanishes */
         law(P9, 1, k * a - k * b * Q(a, b) == k * residue(a, b));
-        law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* turned around */
+        law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* the same with the opposite sign */
         law(P11, 1, k * Q(a, b) + k == k * ceiling(a + 1, b));
       }
     }
@@ -252,7 +256,8 @@ static void products(void) {
       EACH(z, -9, 9) {
         law(M1, 1, (x + y) * z == x * z + y * z);
         law(P10, 1, x * z - y * z == (x - y) * z);
-        EACH(c, 1, 5) law(P12, x - c * Q(x, c) == y, residue(x, c) == y); /* an operation has the values of its form */
+        /* an operation may be replaced if it has the values of the expression */
+        EACH(c, 1, 5) law(P12, x - c * Q(x, c) == y, residue(x, c) == y);
       }
 }
 
@@ -269,7 +274,7 @@ static void prints(void) {
       EACH(k, -7, 7)
         EACH(a, -7, 7) {
           law(P4, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
-          law(P4, 1, k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* the form with the other sign */
+          law(P4, 1, k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* the expression with the opposite sign */
           law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k); /* f = m * y + r */
         }
     }
@@ -316,7 +321,8 @@ static void lattices(void) {
     }
 }
 
-static int64_t exclusive_or(int64_t a, int64_t b) { /* bit by bit, by division; -1 is all ones, 0 is all zeros */
+/* bit by bit, by division; at the end -1 is all ones and 0 is all zeros */
+static int64_t exclusive_or(int64_t a, int64_t b) {
   int64_t sum = 0, weight = 1;
   for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2))
     sum += weight * residue(a + b, 2);
@@ -329,7 +335,7 @@ static void bits(void) {
       int64_t x = exclusive_or(a, b);
       for (int64_t w = 1; w <= 128; w *= 2) {
         law(X1, 1, residue(Q(x, w), 2) == residue(Q(a, w) + Q(b, w), 2));
-        law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* above the highest bit of both */
+        law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* above the highest bit of both numbers */
         law(X2, within(a, 0, w - 1) && b % w == 0, x == a + b);
         law(X2, 1, exclusive_or(a * w, b * w) == x * w);
         law(X3, 1,
@@ -344,7 +350,7 @@ static void bits(void) {
       law(X3, 1, exclusive_or(x, b) == a && exclusive_or(a, b) == exclusive_or(b, a));
       law(X3, within(a, 0, 1), exclusive_or(a, 1) == 1 - a);
       law(X4, within(a, 0, 1) && within(b, 0, 1), residue(a + b, 2) == x);
-      law(X4, 1, residue(a + b, 2) == residue(x, 2)); /* the lowest bit of any sum */
+      law(X4, 1, residue(a + b, 2) == residue(x, 2)); /* the lowest bit of a sum is an exclusive or */
       law(X4, within(a, 0, 1), residue(a + 3 * b, 2) == residue(exclusive_or(a, b), 2));
     }
 }
@@ -365,8 +371,9 @@ static void bits(void) {
 
 static const struct row {
   int rule;
-  const char *map, *simple;    /* a map that only this rule simplifies */
-  const char *outside, *stays; /* a map just outside the rule's condition, and its text after simplify; or NULL */
+  const char *map, *simple; /* a map that only this rule simplifies */
+  /* a map that just misses the rule's condition, and what simplify makes of it; or NULL */
+  const char *outside, *stays;
 } rows[] = {
     {X1, "(d0, d1) -> ((d0 xor d1) xor d0), " BITS, "(d0, d1) -> (d1), " BITS,
      "(d0, d1) -> ((d0 xor d1) xor d0 mod 32), " BITS, "(d0, d1) -> ((d0 floordiv 32) * 32 + d1), " BITS},
@@ -404,13 +411,15 @@ static const struct row {
      "(d0) -> (d0 mod 2, ((d0 * 6) mod 8) floordiv 6), domain: d0 in [-5, -3]",
      "(d0) -> (d0 mod 2, (d0 + 5) floordiv 2), domain: d0 in [-5, -3]"},
     {R2, "(d0) -> ((d0 * (999 - d0)) floordiv 249501), domain: d0 in [0, 999]", "(d0) -> (0), domain: d0 in [0, 999]",
-     "(d0) -> ((d0 * (999 - d0)) floordiv 249500), domain: d0 in [0, 999]", /* only a value in the middle differs, so no sample shows it */
+     /* only a value in the middle differs, so samples of points do not show it */
+     "(d0) -> ((d0 * (999 - d0)) floordiv 249500), domain: d0 in [0, 999]",
      "(d0) -> ((-((d0 - 999) * d0)) floordiv 249500), domain: d0 in [0, 999]"},
     {R3, "(d0) -> ((d0 * 8 + 7) floordiv 24), " D0, "(d0) -> (d0 floordiv 3), " D0,
      "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0, "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0},
     {R4,
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]",
-     "(d0, d1, d2) -> (0, -d2), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]", /* there is no sample, so R12 does not apply */
+     /* there is no sample of points, so R12 does not apply */
+     "(d0, d1, d2) -> (0, -d2), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]",
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]",
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]"},
     {R4, "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 1]",
@@ -429,7 +438,7 @@ static const struct row {
      "(d0) -> (((d0 mod 12) floordiv 5 + 3) floordiv 4), " D0, "(d0) -> ((d0 mod 12 + 15) floordiv 20), " D0},
     {R9, "(d0) -> (d0 floordiv 8 + (d0 + 4) floordiv 8), " LARGE, "(d0) -> (d0 floordiv 4), " LARGE,
      "(d0) -> (d0 floordiv 8 + (d0 + 3) floordiv 8), " LARGE, "(d0) -> ((d0 + 3) floordiv 8 + d0 floordiv 8), " LARGE},
-    {R9, /* ceil(x / 2) + floor(x / 2), of coefficients that are equal modulo 147 */
+    {R9, /* ceil(x / 2) + floor(x / 2), where coefficients are equal modulo 147 */
      "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 149 + d0 * 145) mod 147), " WIDE,
      "(d0, d1) -> (d1), " WIDE,
      "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 150 + d0 * 145) mod 147), " WIDE,
@@ -559,7 +568,8 @@ static const struct row {
     {C5, "(d0) -> (d0), domain: d0 in [0, 9998], d0 mod 7 in [3, 3], d0 mod 5 in [2, 2]",
      "(d0) -> (d0), domain: d0 in [17, 9992], d0 mod 35 in [17, 17]", NULL, NULL},
     {C5,
-     "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]", /* the ends move far: C4 alone stops early, and C6 has too many points */
+     /* C4 stops early, because the ends move far, and C6 has too many points */
+     "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]",
      "(d0) -> (d0), domain: d0 in [3324, 3326], d0 mod 2 in [0, 0]", NULL, NULL},
     {C6, "(d0) -> (d0), domain: d0 in [0, 15], d0 * d0 in [4, 17]", "(d0) -> (d0), domain: d0 in [2, 4]",
      "(d0) -> (d0), domain: d0 in [0, 4999], d0 * d0 in [4, 17]",
@@ -593,14 +603,16 @@ static const struct row {
      "(d0, d1, d2) -> (((d1 + d2) mod 6) floordiv 2), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [23, 30]",
      "(d0, d1, d2) -> (((d1 + d2) floordiv 2) mod 3), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [23, 30]"},
     {C7,
-     "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [0, 4999], ((d1 * 6) mod 8) * 8 + d0 in [20, 41]", /* 3 to 5, and the residues are even */
+     /* the residues are between 3 and 5 and even */
+     "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [0, 4999], ((d1 * 6) mod 8) * 8 + d0 in [20, 41]",
      "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [2, 4998], d1 mod 4 in [2, 2]", NULL, NULL},
     {P1, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 15), " D0, "(d0) -> ((d0 mod 3) * 5), " D0,
      "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0},
     {P1, "(d0) -> (3 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4), " D0, "(d0) -> (4 - (-d0 - 1) mod 4), " D0,
      "(d0) -> (d0 mod 4 + 1), " D0},
     {P1,
-     "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]", /* two digits instead of one */
+     /* two digits in place of one */
+     "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, (d1 mod 4) * 2 + d0 mod 2), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]"},
@@ -658,7 +670,7 @@ static int next(const sett_map *map, int64_t *point) {
   return 0;
 }
 
-/* Check that the map simplifies to this text, and that both have the same domain and values. */
+/* Check that the map simplifies to this text, and that both texts have the same domain and values. */
 static void simplifies(int rule, const char *text, const char *wanted) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map = sett_map_parse(&arena, text, strlen(text)), simple = sett_map_simplify(&arena, map);
@@ -682,7 +694,7 @@ static void simplifies(int rule, const char *text, const char *wanted) {
   } while (next(&map, point));
 }
 
-/* Check that the names of rules in that section are exactly RULES. */
+/* Check that section THE NORMAL FORM names exactly the rules in RULES. */
 static void in_manual(const char *header) {
   static char text[1 << 20];
   FILE *file = fopen(header, "rb");

@@ -1,11 +1,12 @@
-/* Laws of include/sett_indexing_map.h by enumeration in C, the first program of its manual, and its behaviour when memory or 64 bits do not do. */
+/* Test laws of include/sett_indexing_map.h by enumeration, the first program in its manual, and what happens if memory
+ * or 64 bits are not enough. */
 #include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t memory[1 << 22]; /* 32 MiB: what an ugly expression may need */
+static uint64_t memory[1 << 22]; /* 32 MiB, which a bad expression may need */
 static int failures, checks;
 
 static void check(int ok, const char *what, const char *text) {
@@ -45,7 +46,7 @@ static void first_look(void) {
   check(!strcmp(text, first), "and back", text);
 }
 
-/* The next point of a box, the last variable fastest; 0 after the last. */
+/* Go to the next point of the box, the last variable fastest. Return 0 after the last point. */
 static int next(const sett_map *map, int64_t *point) {
   int i;
   for (i = sett_map_variables(*map) - 1; i >= 0; --i) {
@@ -60,7 +61,7 @@ static int next(const sett_map *map, int64_t *point) {
 
 enum { POINTS = 20000 };
 
-/* L2: the same domain, the same values, and its own simplification. */
+/* Check law L2: a simplified map has the same domain and values, and simplifies to itself. */
 static void same_meaning(const char *text) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map = read_map(&arena, text), simple = sett_map_simplify(&arena, map);
@@ -140,7 +141,7 @@ static void draw_maps(int count) {
   }
 }
 
-/* Arrays are aligned to 8 bytes whatever was taken before them, and sizes of memory saturate. */
+/* Arrays in an arena are aligned to 8 bytes, whatever was allocated before them. Sizes of memory saturate. */
 static void sizes(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map;
@@ -168,7 +169,7 @@ static void sizes(void) {
         "bytes");
 }
 
-/* Any size of memory gives the answer or FULL, and never a write outside. */
+/* With memory of any size the result is the answer or FULL, and nothing is written outside the memory. */
 static void little_memory(const char *text) {
   unsigned char *block = (unsigned char *)malloc(1 << 20);
   size_t bytes, i;
@@ -209,7 +210,7 @@ static void big_numbers(void) {
         "constant overflow", "parse");
 }
 
-/* Deep brackets and deep divisions: an answer or a clean error, no recursion on the text. */
+/* Deep brackets and deep divisions give an answer or an error; the parser does not recurse on the text. */
 static void deep_input(void) {
   enum { DEPTH = 100000 };
   static char text[DEPTH * 16 + 100];
@@ -244,7 +245,8 @@ static void deep_input(void) {
 int main(int argc, char **argv) {
   static const char *const rules[] = {
       ("(d0, d1, d2) -> ((((d0 * 3 + d1) * 4 + d2) mod 4) floordiv 2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 3], "
-       "d2 * 3 + ((d0 * 3 + d1) * 4 + d2) floordiv 8 in [0, 1], d2 mod 2 in [0, 0]"), /* a residue class of one value, beside a constraint that stays */
+       /* a residue class with one value, next to a constraint that stays */
+       "d2 * 3 + ((d0 * 3 + d1) * 4 + d2) floordiv 8 in [0, 1], d2 mod 2 in [0, 0]"),
       "(d0, d1) -> ((d0 * 12 + d1) floordiv 5, (d0 * -7 + d1 - 3) mod 6), domain: d0 in [-3, 9], d1 in [0, 11]", /* R1 */
       "(d0) -> ((d0 mod 5) floordiv 8, d0 floordiv 40), domain: d0 in [0, 39]",                           /* R2 */
       "(d0, d1) -> ((d0 * 6 + d1 * 9 + 5) floordiv 12), domain: d0 in [-4, 9], d1 in [0, 11]",            /* R3 */
@@ -258,7 +260,8 @@ int main(int argc, char **argv) {
       "(d0) -> (d0), domain: d0 in [-7, 7], d0 mod 3 in [2, 2]",                                       /* C5 */
       "(d0) -> (d0 floordiv 11, d0), domain: d0 in [0, 200], d0 mod 11 in [3, 3], d0 mod 7 in [0, 0]", /* CRT */
       "(d0, d1) -> (d0), domain: d0 in [0, 9], d1 in [0, 9], d0 * 3 + d1 * 6 in [100, 100]",
-      /* printed by another name than a quotient was made with: such a text has to be simplified again before it is answered (L2) */
+      /* the text prints a quotient under another name than it was made with, so it is simplified again before it is
+       * returned (L2) */
       "(d0) -> (((d0 + 19) mod 5) mod 4 - (d0 - d0 * 3) mod 4, d0 floordiv -2, (-d0) mod 8 + 14), domain: d0 in [-12, -10]",
       "(d0, d1, d2) -> (((d2 * 12 + d2 * 3) floordiv 24) * -36, 3), domain: d0 in [-5, 2], d1 in [2, 7], d2 in [-8, -6]",
       "(d0, d1)[s0] -> (((d1 * 2 + 1) * 18 + d0 * 9 + s0) floordiv 342, ((d1 * 2 + 1) * 18 + d0 * 9 + s0) mod 342), "
@@ -276,7 +279,8 @@ int main(int argc, char **argv) {
   little_memory(
       "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 5, (d0 * 12 + d1 + s0) mod 7), domain: d0 in [0, 9], d1 in [0, 11], s0 in [0, 3], d0 + d1 in [2, 9]");
   little_memory(
-      "(d0, d1) -> (d0 + d1), domain: d0 in [5, 7], d1 in [-4, 4], d0 * 3 + 5 in [0, 1], d0 mod 0 in [0, 0], d0 mod 2 in [0, 0]"); /* KNOWN EMPTY */
+      /* KNOWN EMPTY */
+      "(d0, d1) -> (d0 + d1), domain: d0 in [5, 7], d1 in [-4, 4], d0 * 3 + 5 in [0, 1], d0 mod 0 in [0, 0], d0 mod 2 in [0, 0]");
   big_numbers();
   deep_input();
   printf("%d checks, %d failures\n", checks, failures);

@@ -1,5 +1,5 @@
-/* xor in include/sett_indexing_map.h: texts, values, C text, and drawn maps. The oracle evaluates the drawn expression itself and shares nothing with the header.
-   Run: indexing_map_xor_test [SEED [COUNT]]. */
+/* Test xor in include/sett_indexing_map.h: texts, values, C text, and random maps. The oracle evaluates the drawn
+ * expression itself and shares no code with the header. Run: indexing_map_xor_test [SEED [COUNT]]. */
 #include "../../include/sett_indexing_map.h"
 
 #include <inttypes.h>
@@ -42,12 +42,12 @@ static const char *print(sett_map map) {
 #define S "domain: d0 in [-9, 20], d1 in [0, 15]"
 
 static const struct row {
-  const char *text, *parsed, *simple, *c; /* c: from the second line on, NULL: not asked */
+  const char *text, *parsed, *simple, *c; /* c: the C text from its second line on, NULL: not tested */
 } rows[] = {
-    /* of d1, which has no bounds, nothing is known but that two places are 0 */
+    /* d1 has no bounds; all that is known is that some bits of its multiples are 0 */
     {"(d0, d1) -> (d0 xor d1 * 4, d0 xor d1 * -2), domain: d0 in [0, 3], d1 in [0, 9223372036854775807]", NULL,
      "(d0, d1) -> ((d1 * 4) xor d0, (d1 * -2) xor d0), domain: d0 in [0, 3], d1 in [0, inf]", NULL},
-    /* a field of a form that holds the field's source */
+    /* the bits are taken from an expression that contains their source */
     {"(d0, d1, d2) -> ((((d2 * -2 + d1 + d2) mod 3) xor ((d0 xor d2 xor 2) mod 12)) mod 4, ((d0 xor d2 xor 2) mod 12 + 2) xor ((d0 xor d2 xor 2) mod 12)), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d2 * -2 + d1 + d2) mod 3 in [1, 2]",
      NULL,
      "(d0, d1, d2) -> ((d2 mod 4) xor ((d1 - d2) mod 3) xor 2, 6 - ((d2 floordiv 2) mod 2) * 4), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d1 - d2) mod 3 in [1, 2]",
@@ -110,7 +110,7 @@ static void texts(void) {
   }
 }
 
-/* ---- drawn expressions: a tree, its text and its values ---- */
+/* ---- random expressions: a tree, its text and its values ---- */
 
 enum { VARIABLES = 3, NODES = 64 };
 typedef struct tree {
@@ -177,7 +177,8 @@ static int64_t value_of(int at, const int64_t *point) {
   }
 }
 
-/* C as sett_map_print_c writes it, in 64 bits: ?: with comparisons, && == <= < > ^ & >> << + - * / % */
+/* An evaluator of the C that sett_map_print_c writes, in 64 bits: ?: with comparisons, && == <= < > ^ & >> << + - * / %
+ */
 static const char *c_at;
 static const int64_t *c_point;
 static int64_t c_level(int level);
@@ -208,7 +209,8 @@ static int c_word(const char *w) {
   c_at += strlen(w);
   return 1;
 }
-static int64_t c_level(int level) { /* 0 ?: 1 && 2 ^ 3 & 4 == != 5 <= < > 6 >> 7 + - 8 * / % */
+/* levels of precedence: 0 ?:, 1 &&, 2 ^, 3 &, 4 == !=, 5 <= < >, 6 >>, 7 + -, 8 * / % */
+static int64_t c_level(int level) {
   int64_t x = level == 9 ? 0 : level < 8 ? c_level(level + 1) : c_operand(), y;
   if (level == 0 && c_word("?")) {
     int64_t z;
@@ -341,7 +343,7 @@ static void expressions(int count) {
   }
 }
 
-/* ---- operands of up to 62 bits and a sign: their sums may not fit in 64 bits, their exclusive or does ---- */
+/* ---- operands of up to 62 bits and a sign: their sum may not fit in 64 bits, their exclusive or does ---- */
 
 static void wide(int count) {
   for (int round = 0; round < count; ++round) {
@@ -372,7 +374,7 @@ static void wide(int count) {
             print(without));
       if (failures > 20) return;
     }
-    /* one place more is refused */
+    /* one more bit is refused */
     sprintf(text, "(d0, d1) -> (d0 xor d1), domain: d0 in [%" PRId64 ", %" PRId64 "], d1 in [0, 1]",
             round % 2 ? -top - 1 : 0, round % 2 ? 0 : top);
     without = sett_map_without_xor(&arena, parse(text));
@@ -380,7 +382,7 @@ static void wide(int count) {
   }
 }
 
-/* ---- chains of swizzles: x -> x xor digit of x, each its own inverse ---- */
+/* ---- chains of swizzles: each step x -> x xor (a digit of x) is its own inverse ---- */
 
 typedef struct chain {
   int steps, from[8], size[8], to[8], width;
@@ -399,7 +401,7 @@ static int64_t swizzled(const chain *c, int64_t x) {
   return x;
 }
 
-/* Digits that do not meet, both below width. */
+/* Draw steps whose source and target digits do not overlap and are below `width` bits. */
 static chain draw_chain(int width, int steps) {
   chain c;
   c.steps = steps;
@@ -463,7 +465,7 @@ static void swizzles(int count) {
       check(why.no && why.point && swizzled(&c, why.point[0]) != swizzled(&other, why.point[0]), "different",
             print(there), why.reason);
     }
-    /* one bit less: two points meet */
+    /* with one bit less, two points get the same value */
     sprintf(gray, "(d0) -> (d0 xor (d0 floordiv 2)), domain: d0 in [0, %" PRId64 "]", size - 1);
     sprintf(folded, "(d0) -> ((d0 floordiv 2) * 2 xor (d0 floordiv 2) mod 2), domain: d0 in [0, %" PRId64 "]",
             size - 1);
@@ -485,7 +487,7 @@ static void swizzles(int count) {
   }
 }
 
-/* ---- rows and columns whose numbers are no powers of two ---- */
+/* ---- arrays whose numbers of rows and columns are not powers of two ---- */
 
 static void tiles(int count) {
   for (int round = 0; round < count; ++round) {

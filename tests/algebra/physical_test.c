@@ -1,5 +1,5 @@
-/* Test ops between places in memory (sett_layout_physical) against loops: positions are counted by the definition of a
- * layout, pairs by the definition of the op. Run: physical_test [COUNT [SEED]] */
+/* Test maps between positions in memory (sett_layout_physical) against loops: positions follow the definition of a
+ * layout, pairs of elements the definition of the op. Run: physical_test [COUNT [SEED]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +33,14 @@ typedef struct {
   int span;
 } array;
 
-/* Return the linear position: the list of digits in memory order; each tile cuts the last digits into tile numbers and
- * places inside. */
+/* Return the position of an index in memory. The list has the digits in memory order; each tile splits the last digits
+ * into the number of the tile and the index inside it. */
 static int position(const array *a, const int *index, int *span) {
   int list[12], digit[12], n = a->rank, i, s, at = 0, size = 1;
   for (i = 0; i < n; ++i) list[i] = a->dims[a->order[n - 1 - i]], digit[i] = index[a->order[n - 1 - i]];
   for (s = 0; s < a->tiles; ++s) {
     int k = a->tile_rank[s];
-    while (n < k) { /* ones in front */
+    while (n < k) { /* add dimensions of 1 in front */
       memmove(list + 1, list, sizeof list - sizeof *list);
       memmove(digit + 1, digit, sizeof digit - sizeof *digit);
       list[0] = 1, digit[0] = 0;
@@ -162,12 +162,12 @@ static int reads(const array *out, const array *in, const int *x, const int *y) 
   return same && a == b;
 }
 
-/* ---- questions to the physical map ---- */
+/* ---- questions about the physical map ---- */
 
 static unsigned char pair[POSITIONS][POSITIONS], got[POSITIONS][POSITIONS];
 
-/* Lanes walk the output in memory: compare the operand's lines of 16 bytes that each warp touches, its bank conflicts,
- * and the positions that are reached. */
+/* Let lanes walk the output in memory order. Compare the 16-byte lines of the operand that each warp touches, the bank
+ * conflicts, and the set of positions that are read. */
 static void questions(sett_map_arena *arena, const sett_analysis_answer *answer, const array *out, const array *in) {
   static const sett_analysis_list position_only = {0, NULL};
   sett_analysis_memory whole;
@@ -186,7 +186,7 @@ static void questions(sett_map_arena *arena, const sett_analysis_answer *answer,
   }
   image = sett_map_image(arena, sett_analysis_map(answer));
   if (image.count >= 0) check(image.count == reached, "the image counts the positions that are read");
-  if (answer->all.ranges || opcode == SETT_ANALYSIS_REDUCE) return; /* several elements per lane */
+  if (answer->all.ranges || opcode == SETT_ANALYSIS_REDUCE) return; /* the rest assumes one element per lane */
   for (first = 0; first < out->span; first += LANES) {
     unsigned char line[POSITIONS] = {0}, word[POSITIONS] = {0};
     int bank[4] = {0, 0, 0, 0}, most = 0;

@@ -1,5 +1,5 @@
-/* Test sett_move.h on drawn tables: run the plan's record, for every kind of plan; compare `least` with all direct
- * plans on 4 lanes. */
+/* Test sett_move.h on random tables: execute the plan's record, for every kind of plan. On 4 lanes the lower bound
+ * `least` is compared with all direct plans. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static int draw(int below) {
   return (int)((state >> 33) % (uint64_t)below);
 }
 
-/* ---- the record, run ---- */
+/* ---- execute the record ---- */
 
 static int32_t value_a[THREADS * REGISTERS], value_b[THREADS * REGISTERS];
 
@@ -81,15 +81,15 @@ static void run(const sett_move *move, const sett_move_table *a, const sett_move
 
 typedef struct {
   int lanes, from, parts;
-  int has[4][4], count[4]; /* elements of a lane, without copies */
+  int has[4][4], count[4]; /* the distinct elements of each lane */
 } sources;
 
-/* Return 1 if every lane can get its remaining elements (bits of its list) in that many steps. */
+/* Return 1 if `steps` shuffles can give every lane its remaining elements. `left` has a bit for each needed element. */
 static int possible(const sources *s, int32_t need[4][4], const int *left, int steps) {
   int words[4][16], kinds[4], pick[4] = {0, 0, 0, 0}, d, i, k;
   if (!(left[0] | left[1] | left[2] | left[3])) return 1;
   if (steps == 0) return 0;
-  for (d = 0; d < 4; ++d) { /* the sets of elements that fill a word */
+  for (d = 0; d < 4; ++d) { /* the sets of elements that fill one word */
     int size = s->count[d] < s->parts ? s->count[d] : s->parts;
     kinds[d] = 0;
     for (k = 0; k < 1 << s->count[d]; ++k) {
@@ -100,7 +100,8 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
   for (;;) {
     int rest[4][4], choices[4], choose[4] = {0, 0, 0, 0};
-    /* the remaining elements of lane d after it receives the word of lane i, if no other choice is at least as good */
+    /* the elements that lane d still needs after it has received lane i's word, unless another lane's word leaves fewer
+     */
     for (d = 0; d < 4; ++d) {
       int j;
       choices[d] = 0;
@@ -127,7 +128,7 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
 }
 
-/* Return 1 if there is a direct plan with that many words. */
+/* Return 1 if there is a direct plan with this number of shuffles. */
 static int direct(const sett_move_table *a, const sett_move_table *b, int parts, int steps) {
   sources s;
   int32_t need[4][4];
@@ -154,11 +155,11 @@ static int direct(const sett_move_table *a, const sett_move_table *b, int parts,
   return possible(&s, need, left, steps);
 }
 
-/* ---- drawn tables ---- */
+/* ---- random tables ---- */
 
 static int32_t element_a[THREADS * REGISTERS], element_b[THREADS * REGISTERS];
 
-/* kind 0: permutations; 1: b has copies; 2: both have */
+/* kind 0: a and b are permutations; 1: b has copies; 2: both have copies */
 static void fill(sett_move_table *a, sett_move_table *b, int kind, int elements) {
   int threads = a->lanes * a->warps, i, held = threads * a->registers;
   for (i = 0; i < held; ++i) element_a[i] = i < elements ? i : draw(elements);
@@ -177,8 +178,8 @@ static void fill(sett_move_table *a, sett_move_table *b, int kind, int elements)
   }
 }
 
-/* Mark registers, or all registers of a thread, that need nothing; then empty registers of a whose elements nobody
- * needs. */
+/* Mark random registers of b, or all registers of a thread, as needing nothing. Then empty the registers of a whose
+ * elements are no longer needed. */
 static void thin(const sett_move_table *a, const sett_move_table *b) {
   int threads = a->lanes * a->warps, whole = draw(2), t, r, i;
   for (t = 0; t < threads; ++t) {
@@ -215,8 +216,8 @@ int main(int argc, char **argv) {
     a.dims[0] = b.dims[0] = kind == 2 ? 1 + draw(i) : i;
     fill(&a, &b, kind, (int)a.dims[0]);
     if (case_now % 3 == 0 && case_now % 16 != 7) thin(&a, &b);
-    if (case_now % 16 == 7)
-      element_b[draw(b.lanes * b.warps * b.registers)] = (int32_t)(a.dims[0]++, b.dims[0]++); /* nobody has it */
+    if (case_now % 16 == 7) /* an element that no register has */
+      element_b[draw(b.lanes * b.warps * b.registers)] = (int32_t)(a.dims[0]++, b.dims[0]++);
     move = sett_move_plan(&arena, &a, &b, widths[w]);
     CHECK(!move.error && move.yes != move.no);
     CHECK(move.no == (case_now % 16 == 7));
@@ -229,12 +230,14 @@ int main(int argc, char **argv) {
     CHECK(move.kind != SETT_MOVE_SHUFFLES || move.shuffles >= move.least);
     CHECK(move.kind == SETT_MOVE_REGISTERS || move.other < 0 || move.cost <= move.other);
     if (move.kind == SETT_MOVE_REGISTERS || move.shuffles < 0) continue;
-    CHECK(kind > 0 || parts > 1 || move.shuffles == move.least); /* without copies: the highest degree */
+    /* without copies the number of shuffles is the lower bound */
+    CHECK(kind > 0 || parts > 1 || move.shuffles == move.least);
     if (!four) continue;
     steps = move.shuffles / (widths[w] > 32 ? 2 : 1);
     least = move.least / (widths[w] > 32 ? 2 : 1);
     optimal += steps == least;
-    CHECK(least == 0 || !direct(&a, &b, parts, least - 1)); /* least is at most the fewest */
+    /* no direct plan needs fewer shuffles than the lower bound */
+    CHECK(least == 0 || !direct(&a, &b, parts, least - 1));
     ++searched;
     if (steps > 0 && direct(&a, &b, parts, steps - 1)) ++above[w];
     else ++fewest;

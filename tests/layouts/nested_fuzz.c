@@ -1,10 +1,11 @@
-/* Property: for all bytes, reading ends with a layout or an error inside the text; a layout prints to a text that reads
- * back equal and prints the same; element and owner are inverse; combined layouts are checked again. Run: nested_fuzz
- * [seconds [seed]]; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property, for any bytes: reading gives a layout, or an error inside the text. A layout prints to a text that reads
+ * back equal and prints the same. element and owner are inverse. A layout that an operation returns passes the check.
+ * Run: nested_fuzz [SECONDS [SEED]]. The same entry serves libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett_nested_layout.h"
 #include "../fuzz.h"
 
-/* Check some ids and slots, small and large: the owners of their element include them, wrapped into one period. */
+/* For some ids and slots, small and large: the owners of the slot's element include (subgroup, thread, slot), after the
+ * ids are wrapped into one period. */
 static void check_where(const sett_nested_layout *layout, const uint8_t *data, size_t size) {
   int64_t index[SETT_NESTED_MAX_RANK], back[SETT_NESTED_MAX_RANK], s, t, k, slots = sett_nested_slots(layout), at;
   int i, d;
@@ -24,7 +25,7 @@ static void check_where(const sett_nested_layout *layout, const uint8_t *data, s
   }
 }
 
-/* Check that every combination of a layout is a checked layout with equally many elements, or an error. */
+/* Each operation on a layout returns an error, or a layout that passes the check and has equally many elements. */
 static void check_combined(const sett_nested_layout *layout, const uint8_t *data, size_t size) {
   int64_t shape[SETT_NESTED_MAX_RANK], elements = sett_nested_elements(layout), one[1];
   int32_t map[SETT_NESTED_MAX_RANK];
@@ -55,7 +56,8 @@ static void check_combined(const sett_nested_layout *layout, const uint8_t *data
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[1 << 14], second[1 << 14], small[64];
   char *text =
-      (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond it */
+      /* exactly as long as the text, so that a sanitizer finds a read beyond its end */
+      (char *)malloc(size ? size : 1);
   sett_nested_layout layout, back;
   size_t length;
   if (!text) return 0;
@@ -81,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-/* Draw mostly a layout with small numbers, sometimes huge or broken ones. */
+/* Draw a layout, usually with small numbers, sometimes with huge numbers or errors. */
 static size_t draw(char *text, size_t capacity) {
   static const char *const keys[] = {"subgroup_tile", "batch_tile",       "outer_tile",    "thread_tile",
                                      "element_tile",  "subgroup_strides", "thread_strides"};

@@ -1,5 +1,5 @@
-/* The laws of sett_nested_layout.h, enumerated for random small layouts against loops that are written from the definition, and those
-   of sett_mma_layouts.h for every row. Run: nested_test [layouts [seed]]. */
+/* Test the laws of sett_nested_layout.h on random small layouts, against loops that are written from the definition,
+ * and those of sett_mma_layouts.h for every row. Run: nested_test [LAYOUTS [SEED]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static int below(int n) {
 
 typedef struct {
   int rank, f[7][RANK];
-  int subgroups, threads; /* periods of the ids, for a random model */
+  int subgroups, threads; /* periods of the ids, for a random layout */
 } model;
 
 static void show(const model *m) {
@@ -68,7 +68,7 @@ static int digit(const model *m, int tile, int stride, int d, int id) {
   return m->f[stride][d] ? id / m->f[stride][d] % m->f[tile][d] : 0;
 }
 
-/* Return 1 if (subgroup, thread) holds x in dimension d, that is if some b, o, e give x by the formula. */
+/* Return 1 if (subgroup, thread) has index x in dimension d: some b, o and e give x in the formula. */
 static int holds(const model *m, int d, int x, int subgroup, int thread) {
   int b, o, e, s = digit(m, S, SS, d, subgroup), t = digit(m, T, TS, d, thread);
   for (b = 0; b < m->f[B][d]; ++b)
@@ -78,8 +78,8 @@ static int holds(const model *m, int d, int x, int subgroup, int thread) {
   return 0;
 }
 
-/* Write the row-major number of the element in each slot of (subgroup, thread), with digits that count like an
- * odometer; return the number of slots. */
+/* Write the row-major number of the element in each slot of (subgroup, thread), in the order of the slots. Return the
+ * number of slots. */
 static int slots_of(const model *m, int subgroup, int thread, int *held) {
   int own[3][RANK] = {{0}}, level[3] = {B, O, E}, n = 0, d, k, x, row;
   for (;;) {
@@ -100,7 +100,7 @@ static int slots_of(const model *m, int subgroup, int thread, int *held) {
   }
 }
 
-/* Return the smallest shift of ids that changes no digit. */
+/* Return the period of the ids: the smallest shift that changes no digit. */
 static int period(const model *m, int tile, int stride) {
   int p, d, id;
   for (p = 1;; ++p) {
@@ -113,7 +113,8 @@ static int period(const model *m, int tile, int stride) {
   }
 }
 
-/* Return 1 if two digits overlap: neither stride is a multiple of the other digit's range. */
+/* Return 1 if two digits overlap, that is, if neither digit's stride is a multiple of the range that the other one
+ * covers. */
 static int overlaps(const model *m, int tile, int stride) {
   int i, j;
   for (i = 0; i < m->rank; ++i)
@@ -188,7 +189,7 @@ static model random_model(void) {
   return m;
 }
 
-/* ---- 1, 2, 3: text, both directions, what is held ---- */
+/* ---- 1, 2, 3: text, both directions, the elements of a thread ---- */
 
 static void check_text(const model *m, const sett_nested_layout *layout) {
   char text[2048], small[64];
@@ -222,7 +223,7 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
       if (sett_nested_slots(layout) != slots) fail("slots", m);
       for (k = 0; k < slots; ++k) {
         unravel(m, held[k], expected);
-        for (pass = 0; pass < 2; ++pass) /* ids wrap */
+        for (pass = 0; pass < 2; ++pass) /* ids beyond the period wrap */
           if (!sett_nested_element(layout, g + pass * subgroups, t + pass * 3 * threads, k, index) ||
               memcmp(index, expected, (size_t)m->rank * sizeof *index))
             fail("element", m);
@@ -248,7 +249,7 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
   counts[COPIES] += sett_nested_copies(layout) > 1;
 }
 
-/* Check that the tables agree with element and owner, and that a NULL table is not written. */
+/* The tables agree with element and owner, and a table that is NULL is not written. */
 static void check_index(const model *m, const sett_nested_layout *layout) {
   enum { MOST = 24 * 64 * 288 };
   static int64_t element[MOST], owner[CELLS], next[MOST], alone[MOST];
@@ -290,8 +291,7 @@ static void check_held(const model *m, const sett_nested_layout *layout) {
   if (sett_nested_held(layout, subgroups, threads) != count) fail("held by some", m);
 }
 
-/* Check that a machine is accepted if and only if one of its threads holds every element that has an owner by the
- * definition. */
+/* A machine is accepted if and only if its threads have every element that has an owner by the definition. */
 static void check_machine(const model *m, const sett_nested_layout *layout) {
   static int held[CELLS];
   static unsigned char seen[CELLS];
@@ -329,7 +329,7 @@ static void check_plan(const model *m, const sett_nested_layout *layout) {
   sett_nested_plan plan, rows = sett_nested_prepare(layout, NULL);
   for (d = 0; d < m->rank; ++d) strides[d] = below(200) - 100;
   plan = sett_nested_prepare(layout, strides);
-  if (plan.error) return; /* too many digits */
+  if (plan.error) return; /* the layout has too many digits for a plan */
   for (k = 0; k < slots; ++k) {
     unravel(m, held[k], index);
     for (expected = 0, d = 0; d < m->rank; ++d) expected += index[d] * strides[d];
@@ -343,8 +343,8 @@ static void check_plan(const model *m, const sett_nested_layout *layout) {
 
 /* ---- 4: permute, project, apply, recombine ---- */
 
-/* Check that an index of the result is held by exactly the threads that, in each dimension that it names, hold its
- * coordinate. */
+/* The owners of an index of the result are exactly the threads that have its coordinate in each dimension that the
+ * result keeps. */
 static void check_apply(const model *m, const sett_nested_layout *result, const int32_t *map, int rank,
                         const char *what) {
   model r = modelled(result);
@@ -410,11 +410,11 @@ static void check_recombine(const model *m, const sett_nested_layout *layout) {
   sett_nested_layout parts[2], result;
   int d, n = 0, i;
   for (d = 0; d < m->rank; ++d) loops[d] = d;
-  for (d = 0; d < m->rank; ++d) both[d] = m->rank - 1 - d; /* the result is all loops, turned around */
+  for (d = 0; d < m->rank; ++d) both[d] = m->rank - 1 - d; /* the result has all dimensions, in reverse order */
   parts[0] = parts[1] = *layout;
   for (d = 0; d < m->rank; ++d)
     if (!(dropped[d] = (unsigned char)below(2))) drop[n++] = d;
-  parts[0] = sett_nested_project(layout, dropped); /* one operand has some dimensions, the other all */
+  parts[0] = sett_nested_project(layout, dropped); /* the first operand has some of the dimensions, the second all */
   maps[0] = drop;
   maps[1] = loops;
   result = sett_nested_recombine(2, parts, maps, m->rank, both);
@@ -422,7 +422,7 @@ static void check_recombine(const model *m, const sett_nested_layout *layout) {
   check_apply(m, &result, both, m->rank, "recombine");
   ++counts[RECOMBINED];
   if (n == 0) return;
-  for (i = 0; i < 7; ++i) /* another tile in one operand is a conflict */
+  for (i = 0; i < 7; ++i) /* operands with different tiles conflict */
     if (i == E) parts[0].field[E][0] += 1;
   if (sett_nested_recombine(2, parts, maps, m->rank, both).error != SETT_NESTED_ERROR_CONFLICT) fail("conflict", m);
   if (n < m->rank && sett_nested_recombine(1, parts, maps, m->rank, both).error != SETT_NESTED_ERROR_HOLE)
@@ -434,8 +434,8 @@ static void check_recombine(const model *m, const sett_nested_layout *layout) {
 
 static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Return 1 if a layout of a dimension of that size gives each (subgroup, thread) the elements in want. All factors and
- * strides are tried. */
+/* Return 1 if a layout of one dimension with this size gives each (subgroup, thread) exactly the elements in `want`, by
+ * trying all factors and strides. */
 static int some_layout(int size, int subgroups, int threads, const unsigned char *want, model *found) {
   model m;
   int s, b, t, e, g, u, x, p, q;
@@ -465,13 +465,13 @@ static int some_layout(int size, int subgroups, int threads, const unsigned char
   return 0;
 }
 
-/* Return 1 if a refusal is wrong: each dimension alone has a layout, and together they give the ownership of the
- * vector's threads. */
+/* Return 1 if there is a layout of this shape with the same owners: the elements of each thread are a product of sets,
+ * one per dimension, and each dimension alone has a layout. */
 static int representable(const model *m, const int64_t *shape, int rank) {
   static unsigned char want[RANK][4096];
   static int held[CELLS];
   int subgroups = 2 * m->subgroups, threads = 2 * m->threads, g, t, k, d, slots,
-      product; /* two periods show what wraps */
+      product; /* two periods, to see the ids wrap */
   model all, one;
   memset(want, 0, sizeof want);
   for (g = 0; g < subgroups; ++g)
@@ -487,7 +487,7 @@ static int representable(const model *m, const int64_t *shape, int rank) {
         for (x = 0; x < shape[d]; ++x) n += want[d][(g * threads + t) * shape[d] + x];
         product *= n;
       }
-      if (product != slots) return 0; /* not a product of sets */
+      if (product != slots) return 0; /* the elements of a thread are not a product of sets */
     }
   all.rank = rank;
   all.subgroups = all.threads = 0;
@@ -505,7 +505,7 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
   sett_nested_layout result;
   model r;
   for (d = 0; d < rank; ++d) shape[d] = 1;
-  while (left > 1) { /* its prime factors, distributed over the dimensions */
+  while (left > 1) { /* distribute the prime factors over the dimensions */
     int prime = 2;
     while (left % prime) ++prime;
     left /= prime;
@@ -533,10 +533,10 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
     fail("a reshape that is not verified", m);
 }
 
-/* ---- 6: the same ownership ---- */
+/* ---- 6: the same owners ---- */
 
-/* Return the answer by the definition, 0, 1 or 2, for ids below these. With size 0, subgroup and thread are
- * independent. */
+/* Return, by the definition, 0 (different), 1 (the same owners) or 2 (the same slots too), for ids below these numbers.
+ * With size 0, subgroups and threads are independent; otherwise thread t is in subgroup t / size. */
 static int same_by_loops(const model *a, const model *b, int subgroups, int threads, int size) {
   static int x[CELLS], y[CELLS];
   int g, t, d, slots, answer = 2;
@@ -555,7 +555,7 @@ static int same_by_loops(const model *a, const model *b, int subgroups, int thre
   return answer;
 }
 
-/* Return another layout of the same shape, which is sometimes the same: prime factors move between levels. */
+/* Return another layout of the same shape, which may have the same owners: prime factors move between the levels. */
 static model neighbour(const model *m) {
   model n = *m;
   int moves = below(4), d, from, to, factor;
@@ -571,7 +571,7 @@ static model neighbour(const model *m) {
   return n;
 }
 
-/* Return 1 if that is the answer for same_by_loops' 0 (different), 1 (the same owners) or 2 (in the same slots). */
+/* Return 1 if the answer means the same as the number that same_by_loops returns. */
 static int says(sett_nested_answer answer, int expected) {
   return answer.yes == (expected > 0) && answer.no == (expected == 0) && answer.same_slots == (expected == 2) &&
          !answer.error;
@@ -586,7 +586,7 @@ static void check_same(const model *m, const sett_nested_layout *layout) {
   n.subgroups = period(&n, S, SS);
   n.threads = period(&n, T, TS);
   if (n.subgroups > 24 || n.threads > 64) return;
-  /* digits that differ do so below the larger period */
+  /* if digits differ, they differ below the larger period */
   expected = same_by_loops(m, &n, 2 * (m->subgroups > n.subgroups ? m->subgroups : n.subgroups),
                            2 * (m->threads > n.threads ? m->threads : n.threads), 0);
   answer = sett_nested_same(layout, &other);
@@ -602,7 +602,7 @@ static void check_same(const model *m, const sett_nested_layout *layout) {
   }
 }
 
-/* ---- the rows of sett_mma_layouts.h: each covers its tile, with the stated multiplicity ---- */
+/* ---- the rows of sett_mma_layouts.h: each covers its tile, with the stated number of copies ---- */
 
 static void check_mma(void) {
   int i, operand, rows = 0, lane, k, n, slots;
@@ -644,7 +644,7 @@ static void check_mma(void) {
   printf("%d fragments, each covers its tile\n", rows);
 }
 
-/* A failed layout passes through every function. */
+/* A failed layout passes through every function unchanged. */
 static void check_failed(void) {
   sett_nested_layout bad = sett_nested_parse("", 0), good = sett_nested_parse("", 0);
   int64_t shape[5 * SETT_NESTED_MAX_RANK] = {0}, a, b, c, index[1] = {0};
@@ -704,6 +704,6 @@ int main(int argc, char **argv) {
   for (i = 0; i < 16; ++i) printf("%s %ld%s", counted[i], counts[i], i < 15 ? ", " : "\n");
   if (runs >= 6000)
     for (i = 0; i < 15; ++i)
-      if (counts[i] < 40) return 1; /* nothing was tested */
+      if (counts[i] < 40) return 1; /* too few cases of this kind were tested */
   return 0;
 }

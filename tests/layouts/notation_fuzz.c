@@ -1,18 +1,18 @@
-/* Property: for all bytes, reading ends with a layout or an error inside the text; a layout prints to a text that reads
- * back and prints the same; its values are those of its map; operations end with a layout that prints and reads back,
- * or an error. Run: notation_fuzz [seconds [seed]]; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property, for any bytes: reading gives a layout, or an error inside the text. A layout prints to a text that reads
+ * back and prints the same, and its values are those of its map. An operation returns an error, or a layout that prints
+ * and reads back. Run: notation_fuzz [SECONDS [SEED]]. The same entry serves libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett.h"
 #include "../fuzz.h"
 
 static uint64_t memory[1 << 18];
 
-/* Compare some values of the layout and of its map. */
+/* Compare some values of the layout with those of its map. */
 static void check_values(sett_map_arena *arena, const sett_notation *layout, const uint8_t *data, size_t size) {
   sett_map map = sett_notation_map(arena, layout);
   sett_notation_mode at_modes[SETT_NOTATION_LEAVES];
   int64_t point[SETT_NOTATION_LEAVES], result[SETT_NOTATION_LEAVES];
   int i, k, error;
-  if (map.kind != SETT_MAP_DEFINED || map.ranges) return; /* copies have several values */
+  if (map.kind != SETT_MAP_DEFINED || map.ranges) return; /* with copies, the map has several values */
   for (k = 0; k < 8; ++k) {
     int64_t index = 0, step = 1;
     sett_notation at = settp_notation_tuple_of(settp_notation_leaf(0, 0), SETT_NOTATION_TUPLE), value;
@@ -36,7 +36,7 @@ static void check_values(sett_map_arena *arena, const sett_notation *layout, con
   }
 }
 
-/* Check that the text reads back and prints the same; return its length. */
+/* Check that the text reads back and prints the same. Return its length. */
 static void check_print(sett_map_arena *arena, const sett_notation *layout, const uint8_t *data, size_t size) {
   static char first[1 << 14], second[1 << 14], small[8];
   sett_notation back;
@@ -49,7 +49,7 @@ static void check_print(sett_map_arena *arena, const sett_notation *layout, cons
     fail("print and parse", data, size);
 }
 
-/* A layout is the same as itself, and the order of two layouts does not change the answer. */
+/* A layout equals itself, and exchanging two layouts does not change the answer. */
 static void check_any(const char *text, size_t half, size_t size) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_any a = sett_any_parse(&arena, text, half),
@@ -82,7 +82,7 @@ static void check_any(const char *text, size_t half, size_t size) {
   if (there.yes != back.yes || there.no != back.no) fail("same in another order", (const uint8_t *)text, size);
 }
 
-/* A linear layout is one-to-one if and only if no bit is free; each no has a witness that shows it. */
+/* A linear layout is one-to-one if and only if it has no free bits. Every "no" has a witness that proves it. */
 static void check_linear(const sett_notation *layout, const uint8_t *data, size_t size) {
   int64_t zero, twice, missing, mask[SETT_NOTATION_DIMS], free_bits = 0;
   int count = sett_notation_free_masks(layout, mask), i, injective = sett_notation_is_injective(layout, &twice);
@@ -97,7 +97,8 @@ static void check_linear(const sett_notation *layout, const uint8_t *data, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text =
-      (char *)calloc(size ? size : 1, 1); /* exactly as long as the text, so that a sanitizer sees a read beyond it */
+      /* exactly as long as the text, so that a sanitizer finds a read beyond its end */
+      (char *)calloc(size ? size : 1, 1);
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_notation layout, other, made;
   size_t half;
@@ -134,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                       : sett_notation_invert(&arena, &layout);
       check_print(&arena, &made, data, size);
     }
-    for (i = 0; i < 2; ++i) { /* the other text as that of the dimensions */
+    for (i = 0; i < 2; ++i) { /* use the second text as the names of dimensions */
       const char *words = half < size ? text + half + 1 : NULL;
       made = sett_notation_reshape(&arena, &layout, words, half < size ? size - half - 1 : 0, i);
       check_print(&arena, &made, data, size);
@@ -195,7 +196,7 @@ static size_t layout(char *text, size_t at, size_t capacity) {
   return at;
 }
 
-/* Layouts of the other notations, whose characters are then changed. */
+/* Layouts of the other notations, in which a few characters are then changed. */
 static const char *const arrays[] = {
     "64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)",
     "64@#mosaic_gpu.TiledLayout<[[64], [16], [8], [1]], warp_dims = [-4], lane_dims = [-2, #mosaic_gpu.Replicated<times = 4>], vector_dim = -1>",
@@ -228,7 +229,7 @@ static const char *const arrays[] = {
     "4x4@#padded_shared<[4:+1] {offset = [[0, 1], [0, 2], [1, 1], [2, 2]], block = []}>|4x4@strides(4,1)",
     "{register = [[1], [2]], lane = [[4], [8]]} -> {dim0 = 16}|{register = [[4], [1]], lane = [[2], [8]]} -> {dim0 = 16}"};
 
-/* Draw mostly LAYOUT|LAYOUT, sometimes with a swizzle, a tile or an error. */
+/* Draw LAYOUT|LAYOUT, sometimes with a swizzle, a tile or an error. */
 static size_t draw(char *text, size_t capacity) {
   size_t at = 0;
   if (next(3) == 0) {

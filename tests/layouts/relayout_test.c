@@ -1,20 +1,21 @@
-/* Relayout against the definition of a layout: an array of element numbers is transposed, padded, reshaped and transposed
-   tile by tile, with plain loops that share nothing with the header but the type of a shape. Drawn pairs of layouts, with
-   up to three tiles, *, E, L, sizes that divide and sizes that do not, padding filled or left, addresses aligned and not,
-   pieces in any order; then chosen ones. Run: relayout_test [pairs [seed [times]]]. */
+/* Compare relayouts with the definition of a layout: plain loops transpose an array of element numbers, then pad,
+ * reshape and transpose it tile by tile. The loops share nothing with the header but the type of a shape. Pairs of
+ * layouts are random, then chosen: with up to three tiles, *, E and L, sizes that divide and sizes that do not, padding
+ * that is filled or left, aligned and unaligned addresses, and pieces in any order. Run: relayout_test [PAIRS [SEED
+ * [TIMES]]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #ifndef SETT_RELAYOUT_STREAM
-#define SETT_RELAYOUT_STREAM 512 /* so that small arrays have streaming stores and several pieces too */
+#define SETT_RELAYOUT_STREAM 512 /* a low limit, so that small arrays have streaming stores and several pieces too */
 #define SETT_RELAYOUT_PIECE 256
 #define SETT_RELAYOUT_STEP 16
 #endif
 #include "../../include/sett_tile.h"
 #include "../../include/sett_relayout.h"
 
-static int64_t most = 1 << 17; /* maximum positions of a drawn layout */
+static int64_t most = 1 << 17; /* maximum number of positions of a random layout */
 
 static uint64_t state;
 
@@ -26,8 +27,8 @@ static uint32_t next(uint32_t below) {
 /* ---- the definition ---- */
 
 typedef struct model {
-  int64_t count;    /* positions; -1: too many for this test */
-  int32_t *element; /* at each position: the element's row-major number, or -1 */
+  int64_t count;    /* number of positions; -1: too many for this test */
+  int32_t *element; /* for each position the element's row-major number, or -1 */
 } model;
 
 static int64_t product(const int64_t *dims, int n) {
@@ -44,7 +45,7 @@ static void step(int64_t *index, const int64_t *size, int n) {
   }
 }
 
-/* Return the array whose axis i is the old axis order[i]; dims become those of the new array. */
+/* Return the array whose dimension i is dimension order[i] of `old`. dims become those of the new array. */
 static int32_t *transposed(int32_t *old, int64_t *dims, int n, const int *order) {
   int64_t all = product(dims, n), index[64], size[64];
   int32_t *made = malloc((size_t)(all ? all : 1) * sizeof *made);
@@ -90,12 +91,12 @@ static model define(const sett_tile_shape *shape) {
     const int64_t *tile = shape->tile + at;
     int64_t joined[64], size[64], last[64];
     at += k;
-    for (; n < k; ++n) { /* ones in front */
+    for (; n < k; ++n) { /* add dimensions of 1 in front */
       memmove(dims + 1, dims, (size_t)n * sizeof *dims);
       dims[0] = 1;
     }
     memcpy(joined, dims, sizeof joined);
-    for (int i = 0, open = 0; i < k; ++i) { /* combined dimensions become one: a reshape */
+    for (int i = 0, open = 0; i < k; ++i) { /* dimensions that * combines become one */
       int64_t d = dims[n - k + i] * (open ? joined[n - k + groups] : 1);
       joined[n - k + groups] = d;
       open = tile[i] == SETT_TILE_COMBINE;
@@ -135,7 +136,7 @@ static model define(const sett_tile_shape *shape) {
   return m;
 }
 
-/* ---- a check of one pair ---- */
+/* ---- check one pair ---- */
 
 enum { GUARD = 192 };
 
@@ -208,7 +209,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
   if (sett_relayout_prepare(&plan, from, to, fills ? fill : NULL)) fail(sett_relayout_message(plan.error), from, to);
   if (!next(4)) plan.streams = 0; /* without streaming stores, as for small arrays */
   plan.bursts = plan.streams && next(2);
-  /* in one call, or each piece alone from a random one on; no byte may change in two pieces */
+  /* in one call, or piece by piece in a random cyclic order; no two pieces may change the same byte */
   if (plan.pieces <= 1 || next(2)) {
     sett_relayout_run(&plan, in, out, 0, plan.pieces);
   } else {
@@ -217,7 +218,8 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
       int64_t piece = (first + k) % plan.pieces;
       sett_relayout_run(&plan, in, out, piece, piece + 1);
     }
-    for (int64_t i = 0; i < to_bytes; ++i) probe[GUARD + shift_to + i] = 0; /* number of pieces that change a byte */
+    /* number of pieces that have changed the byte */
+    for (int64_t i = 0; i < to_bytes; ++i) probe[GUARD + shift_to + i] = 0;
     if (plan.pieces <= 24) {
       for (int64_t piece = 0; piece < plan.pieces; ++piece) {
         unsigned char *even = room(to_bytes), *odd = room(to_bytes);
@@ -238,7 +240,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
   free(source), free(got), free(wanted), free(probe), free(place), free(a.element), free(b.element);
 }
 
-/* ---- drawn layouts ---- */
+/* ---- random layouts ---- */
 
 static void draw_layout(sett_tile_shape *shape) {
   int tiles = (int)next(4), n = shape->rank;
@@ -280,7 +282,7 @@ static void draw(void) {
     from.packed = next(3) ? width : 0;
     to.packed = next(3) ? width : 0;
   } else if (type == SETT_TILE_S8 && next(8) == 0) {
-    from.packed = to.packed = 24; /* three bytes */
+    from.packed = to.packed = 24; /* elements of three bytes */
   }
   from = sett_tile_check(&from);
   to = sett_tile_check(&to);
@@ -313,7 +315,8 @@ int main(int argc, char **argv) {
       {"f32[8,4096]{1,0:T(8,128)}", "f32[8,4096]{1,0:T(2,128)}"},
       {"bf16[64,512]{1,0}", "bf16[64,512]{1,0:T(8,128)(2,1)}"},
       {"bf16[67,500]{1,0}", "bf16[67,500]{1,0:T(8,128)(2,1)}"},
-      {"bf16[24,8256]{1,0}", "bf16[24,8256]{1,0:T(8,128)(2,1)}"}, /* rows SETTP_RELAYOUT_APART and farther apart */
+      /* rows that are SETTP_RELAYOUT_APART bytes apart, and farther */
+      {"bf16[24,8256]{1,0}", "bf16[24,8256]{1,0:T(8,128)(2,1)}"},
       {"bf16[64,512]{0,1}", "bf16[64,512]{1,0:T(8,128)(2,1)}"},
       {"s8[64,512]{1,0}", "s8[64,512]{1,0:T(8,128)(4,1)}"},
       {"s8[67,500]{1,0}", "s8[67,500]{1,0:T(32,128)(4,1)}"},
@@ -337,8 +340,8 @@ int main(int argc, char **argv) {
       {"f32[]", "f32[]{:T(8,128)}"},
       {"c128[40,24]{0,1}", "c128[40,24]{1,0:T(8,4)}"},
       {"f32[16,24,40,8]{3,2,1,0}", "f32[16,24,40,8]{0,1,2,3}"},
-      /* squares: of whole lines, with rows a page apart and contiguous bands, with remainders, unaligned, and with
-       * lines that share sets of L1 */
+      /* transposes of squares: in whole cache lines, with rows a page apart, with contiguous bands, with remainders,
+       * unaligned, and with lines that compete for the same sets of L1 */
       {"f32[128,2048]{1,0}", "f32[128,2048]{0,1}"},
       {"bf16[256,2080]{1,0}", "bf16[256,2080]{0,1}"},
       {"bf16[192,2072]{1,0}", "bf16[192,2072]{0,1}"},
@@ -351,7 +354,8 @@ int main(int argc, char **argv) {
   };
   long pairs = argc > 1 ? atol(argv[1]) : 20000;
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  long times = argc > 3 ? atol(argv[3]) : 4; /* of each chosen pair, with other starts and pieces */
+  /* times that each chosen pair is tried, with other addresses and pieces */
+  long times = argc > 3 ? atol(argv[3]) : 4;
   most = 1 << 20;
   for (size_t i = 0; i < sizeof chosen / sizeof *chosen; ++i) check_text(chosen[i][0], chosen[i][1], times);
   most = 1 << 17;

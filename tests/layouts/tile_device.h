@@ -1,5 +1,5 @@
-/* One kernel body for every language (tests/layouts/test_shape.py): copy a tiled array into row-major order, and write
- * for each position of the tiled array the element that it holds. */
+/* One kernel body for every language (tests/layouts/test_shape.py). It copies a tiled array into row-major order, and
+ * writes which element is at each position of the tiled array. */
 #include "sett_tile.h"
 
 #if SETTP_TILE_OPENCL
@@ -27,8 +27,8 @@ static void tile_device(sett_tile_device_plan plan, int64_t *element, int64_t *p
   position[number] = sett_tile_device_position(plan, index);
 }
 
-/* The same by iterators: each work-item takes a slice of `length` positions of one layout and writes the position of
- * each element in the other layout, -1 for padding. */
+/* The same by iterators: each work-item takes `length` positions of one layout, and writes the position of each element
+ * in the other layout (-1 for padding). */
 #if SETTP_TILE_OPENCL
 __kernel void tile_iterate(sett_tile_device_iterator all, long length, GLOBAL long *other) {
   long item = (long)get_global_id(0);

@@ -1,6 +1,6 @@
-/* Property: for all bytes, reading ends with a shape or an error inside the text; a shape prints to a text that reads
- * back equal and prints the same; positions and indices are inverse. Run: tile_fuzz [seconds [seed]]; the same entry
- * serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property, for any bytes: reading gives a shape, or an error inside the text. A shape prints to a text that reads back
+ * equal and prints the same. Positions and indices are inverse. Run: tile_fuzz [SECONDS [SEED]]. The same entry serves
+ * libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett_tile.h"
 #include "../fuzz.h"
 
@@ -16,7 +16,7 @@ static void check_positions(const sett_tile_shape *shape, const uint8_t *data, s
   }
 }
 
-/* A print into less memory stays inside it, ends with a NUL and still returns the whole length. */
+/* Printing into a smaller buffer stays inside it, ends with a NUL, and returns the length of the whole text. */
 static void check_cut(const sett_tile_shape *shape, const char *whole, size_t length) {
   size_t capacity = length / 2 + 1;
   char *small = (char *)malloc(capacity);
@@ -29,7 +29,8 @@ static void check_cut(const sett_tile_shape *shape, const char *whole, size_t le
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[1 << 16], second[1 << 16];
-  char *text = (char *)malloc(size + 1); /* exactly as long as the text, so that a sanitizer sees a read beyond it */
+  /* exactly as long as the text, so that a sanitizer finds a read beyond its end */
+  char *text = (char *)malloc(size + 1);
   sett_tile_summary a, b;
   sett_tile_shape shape;
   size_t length;
@@ -58,8 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-/* Draw pieces of shapes: a third of the texts begin like an array, a third are arrays in tiles, most of them complete.
- */
+/* Draw a text from pieces of shapes. A third of the texts begin like an array, a third are mostly complete tiled
+ * arrays. */
 static size_t draw(char *text, size_t capacity) {
   /* clang-format off */
   static const char *const pieces[] = {

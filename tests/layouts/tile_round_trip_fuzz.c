@@ -1,11 +1,11 @@
-/* Property: for any layout that fits, of any size, a position leads to an index and back, and an index to a position
- * and back; positions stay inside the footprint; the device plan agrees; permuted dimensions keep every byte; a shape
- * has the same bytes as itself. Run: tile_round_trip_fuzz [seconds [seed]]; the same entry serves libFuzzer with
+/* Property, for any valid layout with sizes up to 64 bits: position -> index -> position and index -> position -> index
+ * come back, and positions stay inside the footprint. The device plan agrees. Permuting dimensions keeps every byte. A
+ * shape has the same bytes as itself. Run: tile_round_trip_fuzz [SECONDS [SEED]]. The same entry serves libFuzzer with
  * -DSETT_LIBFUZZER. */
 #include "../../include/sett_tile.h"
 #include "../fuzz.h"
 
-/* Numbers from the input, and zeros after its end. */
+/* Numbers taken from the input; after its end they are 0. */
 typedef struct {
   const uint8_t *data;
   size_t size;
@@ -26,7 +26,7 @@ static void wrong(const char *what, const sett_tile_shape *shape) {
   fail(what, text, strlen(text));
 }
 
-/* Return a size, mostly small, sometimes any. */
+/* Return a size, usually a small one. */
 static int64_t size(source *from) {
   uint64_t kind = take(from, 1);
   return (int64_t)(kind < 200 ? kind % 10 : kind < 250 ? take(from, 2) : take(from, 7));
@@ -58,7 +58,7 @@ static sett_tile_shape make(source *from) {
   return sett_tile_check(&shape);
 }
 
-/* An index and its position, if it is inside. */
+/* Check one index and its position. */
 static void there_and_back(const sett_tile_shape *shape, const sett_tile_plan *plan, int64_t end,
                            const int64_t *index) {
   int64_t back[SETT_TILE_MAX_RANK], position = sett_tile_position(plan, index);

@@ -1,5 +1,5 @@
-/* The laws of sett_tile.h by enumeration. The oracle is the definition alone: an array of element numbers is padded, reshaped
-   and transposed by loops; it shares no code with the header. Run: tile_test [layouts [seed]]. */
+/* Test the laws of sett_tile.h by enumeration. The oracle is the definition: loops pad, reshape and transpose an array
+ * of element numbers. It shares no code with the header. Run: tile_test [LAYOUTS [SEED]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static int below(int limit) {
   return (int)((state >> 33) % (uint64_t)limit);
 }
 
-static char said[1024]; /* the shapes of the current test */
+static char said[1024]; /* text of the shapes in the current test */
 
 #define CHECK(condition, ...)                              \
   do {                                                     \
@@ -29,7 +29,7 @@ static char said[1024]; /* the shapes of the current test */
 
 /* ---- the model -------------------------------------------------------------------------------------------------- */
 
-/* Compare doubles as they are in memory, because registers of an x87 hold more bits. */
+/* Compare doubles as stored in memory, because x87 registers hold more bits. */
 static int same_double(double a, double b) {
   volatile double stored[2];
   stored[0] = a;
@@ -37,7 +37,8 @@ static int same_double(double a, double b) {
   return stored[0] == stored[1];
 }
 
-/* A row-major array of element numbers (row-major in the logical shape); -1 is padding. */
+/* An array in row-major order. A cell has the row-major number of an element in the logical shape, or -1 for padding.
+ */
 typedef struct {
   int rank, count;
   int dims[DIMS];
@@ -53,7 +54,7 @@ static int product(const int *dims, int rank) {
   return result;
 }
 
-/* Return the place of an index in a row-major array. */
+/* Return the row-major position of an index. */
 static int place(const int *dims, int rank, const int *index) {
   int i, at = 0;
   for (i = 0; i < rank; ++i) at = at * dims[i] + index[i];
@@ -89,7 +90,7 @@ static void reshape(array *a, const int *dims, int rank) {
   memcpy(a->dims, dims, sizeof *dims * (size_t)rank);
 }
 
-/* Dimension i of the result is dimension order[i]. */
+/* Transpose: dimension i of the result is dimension order[i]. */
 static void transpose(array *a, const int *order) {
   static array old;
   int i, at, index[DIMS], from[DIMS];
@@ -102,8 +103,8 @@ static void transpose(array *a, const int *order) {
   }
 }
 
-/* Compute the element at each position. Return 0 if the array is too large to enumerate. stages: lists to compare with
- * sett_tile_stage, or NULL. */
+/* Compute the element at each position, and compare each step with sett_tile_stage unless plan is NULL. Return 0 if the
+ * array is too large to enumerate. */
 static int model(const sett_tile_shape *shape, array *a, const sett_tile_plan *plan) {
   int i, t, at = 0, order[DIMS], dims[DIMS];
   a->rank = shape->rank;
@@ -115,14 +116,14 @@ static int model(const sett_tile_shape *shape, array *a, const sett_tile_plan *p
   transpose(a, order);
   for (t = 0; t < shape->tiles; at += shape->tile_rank[t++]) {
     int k = shape->tile_rank[t], front, sizes[DIMS], cut = 0, count = 0, merged = 1, stage;
-    while (a->rank < k) { /* ones in front */
+    while (a->rank < k) { /* add dimensions of 1 in front */
       memmove(a->dims + 1, a->dims, sizeof *a->dims * (size_t)a->rank);
       a->dims[0] = 1;
       ++a->rank;
     }
     front = a->rank - k;
     for (i = 0; i < front; ++i) dims[count++] = a->dims[i];
-    for (i = 0; i < k; ++i) { /* reshape: * merges a dimension into the next */
+    for (i = 0; i < k; ++i) { /* * merges a dimension into the next one */
       merged *= a->dims[front + i];
       if (shape->tile[at + i] == SETT_TILE_COMBINE) continue;
       sizes[cut++] = (int)shape->tile[at + i];
@@ -165,7 +166,7 @@ static int model(const sett_tile_shape *shape, array *a, const sett_tile_plan *p
   return 1;
 }
 
-/* ---- drawn layouts ---------------------------------------------------------------------------------------------- */
+/* ---- random layouts ---------------------------------------------------------------------------------------------- */
 
 static void draw_order(sett_tile_shape *shape) {
   int i;
@@ -200,8 +201,8 @@ static sett_tile_shape draw(void) {
   return shape;
 }
 
-/* Draw one to three dimensions with two or three tiles and many *, so that a later tile often joins what an earlier one
- * cut. */
+/* Draw one to three dimensions with two or three tiles and many *, so that a later tile often merges what an earlier
+ * tile split. */
 static sett_tile_shape draw_combined(void) {
   int64_t dims[3];
   int rank = 1 + below(3), tiles = 2 + below(2), i;
@@ -218,12 +219,13 @@ static sett_tile_shape draw_combined(void) {
   return shape;
 }
 
-/* Return another shape that may have the same bytes: reshaped by primes, with equal tiles or not. */
+/* Return another shape that may have the same bytes: its sizes are other products of the same primes, with the same
+ * tiles or others. */
 static sett_tile_shape relative(const sett_tile_shape *shape) {
   sett_tile_shape other = *shape;
   int64_t dims[12];
   int i, rank = 0;
-  if (below(3)) { /* cut into factors and joined again at random */
+  if (below(3)) { /* split sizes into factors, and merge them at random */
     for (i = 0; i < shape->rank && rank < 8; ++i) {
       int64_t n = shape->dims[i], p = 2 + below(3);
       if (n > 1 && n % p == 0 && below(2)) {
@@ -264,15 +266,15 @@ static int small(const sett_tile_shape *shape) {
 
 /* ---- positions -------------------------------------------------------------------------------------------------- */
 
-/* Write the index of element number k. */
+/* Write the index of element k. */
 static void index_of(const sett_tile_shape *shape, int k, int64_t *index) {
   int i;
   for (i = shape->rank; i-- > 0; k /= (int)shape->dims[i]) index[i] = k % shape->dims[i];
 }
 
-static int coupled, combined, on_device; /* numbers of such layouts */
+static int coupled, combined, on_device; /* numbers of layouts of each kind */
 
-/* Run the device functions here. */
+/* Run the functions for devices on the host. */
 static void check_device(const sett_tile_plan *plan, const array *a, const sett_tile_shape *shape) {
   sett_tile_device_plan device = sett_tile_device(plan);
   int64_t index[SETT_TILE_DEVICE_RANK], expected[SETT_TILE_MAX_RANK];
@@ -327,7 +329,7 @@ static int check_positions(void) {
   CHECK(same_double(sett_tile_padding(&shape), a.count ? (double)(a.count - elements) / a.count : 0), "padding %g",
         sett_tile_padding(&shape));
   check_device(&plan, &a, &shape);
-  /* packed elements: counted bit by bit */
+  /* packed elements: compare the memory bit by bit */
   shape.packed = bits;
   CHECK(sett_tile_bytes(&shape) == (a.count * bits + 7) / 8, "%d bytes", (int)sett_tile_bytes(&shape));
   for (at = 0; at < a.count; ++at) {
@@ -339,16 +341,16 @@ static int check_positions(void) {
   return shape.tiles > 0;
 }
 
-static int strides_of_steps[2], strides_of_tiles[2]; /* no, yes */
+static int strides_of_steps[2], strides_of_tiles[2]; /* [0]: no strides, [1]: strides */
 
-/* If strides are given, they lead to every element; if not, no strides do. */
+/* If the header states strides, they lead to every element. If it states none, no strides do. */
 static int check_strides(int is_combined) {
   static array a;
   sett_tile_shape shape = is_combined ? draw_combined() : draw();
   sett_tile_plan plan = sett_tile_prepare(&shape);
   sett_tile_answer answer;
   int64_t strides[SETT_TILE_MAX_RANK], index[SETT_TILE_MAX_RANK];
-  int64_t first = -1; /* the first element, row-major, to which no strides lead */
+  int64_t first = -1; /* the first element, in row-major order, that the strides miss */
   int i, at, linear = 1, joined = 0, unit[SETT_TILE_MAX_RANK];
   say(&shape, NULL);
   if (!small(&shape) || !model(&shape, &a, NULL)) return 0;
@@ -391,11 +393,11 @@ static int check_strides(int is_combined) {
 
 /* ---- iterators -------------------------------------------------------------------------------------------------- */
 
-static int by_digits, by_division, device_slices; /* iterators with common digits, and without; slices on a device */
-static int elsewhere[CELLS];                      /* the position of each element in the other layout */
+/* iterators that use digits common to both layouts, and those that divide; slices tested on a device */
+static int by_digits, by_division, device_slices;
+static int elsewhere[CELLS]; /* the position of each element in the other layout */
 
-/* Check that the next element of the array at or after position from is that of the iterator. Return the position after
- * it. */
+/* Check that the iterator's element is the next one at or after position `from`. Return the position after it. */
 static int check_next(const array *a, const sett_tile_shape *shape, int from, int64_t at, int64_t other, int64_t gap,
                       const int64_t *index) {
   int64_t expected[SETT_TILE_MAX_RANK];
@@ -411,7 +413,7 @@ static int check_next(const array *a, const sett_tile_shape *shape, int from, in
   return next + 1;
 }
 
-/* At the end of a slice, no element is left out. */
+/* Check that a slice ends only after its last element. */
 static void check_end(const array *a, int from, int last, int64_t at, int64_t other, int64_t gap, const int64_t *index,
                       int rank) {
   int i;
@@ -421,7 +423,7 @@ static void check_end(const array *a, int from, int last, int64_t at, int64_t ot
   for (; from < last; ++from) CHECK(a->cell[from] < 0, "the element at position %d is left out", from);
 }
 
-/* Check a slice: elements one by one (0), by runs (1), or alternately (2). */
+/* Check a slice with an iterator that moves by elements (0), by runs (1), or alternately (2). */
 static void check_slice(const array *a, const sett_tile_shape *shape, sett_tile_iterator *it, int first, int last,
                         int way) {
   int from = first, k;
@@ -453,7 +455,8 @@ static void check_device_slice(const array *a, const sett_tile_shape *shape, set
   ++device_slices;
 }
 
-/* Check two layouts of the same dimensions: all elements, and slices that together are all positions. */
+/* Check iterators over two layouts of the same dimensions: over all elements, and over slices that together cover all
+ * positions. */
 static int check_iterator(void) {
   static array a, b;
   sett_tile_shape order = below(4) ? draw() : draw_combined(), other = order;
@@ -491,7 +494,7 @@ static int check_iterator(void) {
   return a.count > 1;
 }
 
-/* Check slices of arrays that cannot be enumerated against the plans. */
+/* Check slices of arrays that are too large to enumerate, against the plans. */
 static void check_large_slices(void) {
   static const char *const pairs[][2] = {
       {"bf16[1099511627776,1024]{1,0:T(8,128)(2,1)}", "bf16[1099511627776,1024]{1,0}"},
@@ -530,7 +533,7 @@ static void check_large_slices(void) {
   }
 }
 
-/* Slices beyond the array, empty ones, other dimensions, failed shapes. */
+/* Check slices beyond the array, empty slices, layouts with other dimensions, and failed shapes. */
 static void check_iterator_ends(void) {
   static const char *const others[] = {"f32[5,3]", "f32[15]", "f32[3,5,1]",
                                        "token[]",  "f32[3,",  "f32[3,5]{1,0:SC(0:1)}"};
@@ -569,7 +572,7 @@ static void check_iterator_ends(void) {
 
 /* ---- splits ----------------------------------------------------------------------------------------------------- */
 
-/* Splits some dimensions. */
+/* Split some dimensions. */
 static void draw_splits(sett_tile_shape *shape) {
   int i, used = 0;
   for (i = 0; i < shape->rank; ++i) {
@@ -584,7 +587,7 @@ static void draw_splits(sett_tile_shape *shape) {
   }
 }
 
-/* Return the part of an index, by counting the splits passed, and write the index in it. */
+/* Return the part that an index belongs to, by counting splits, and write the index within that part. */
 static int part_of(const sett_tile_shape *shape, const int64_t *index, int64_t *local) {
   int i, j, used = 0, number = 0;
   memcpy(local, index, sizeof *local * (size_t)shape->rank);
@@ -637,8 +640,8 @@ static int check_splits(void) {
 
 /* ---- relations -------------------------------------------------------------------------------------------------- */
 
-/* Write the array's memory bit by bit: element * bits + number of the bit, or -1 for padding and after the last
- * position. Return the number of bytes. */
+/* Write the array's memory bit by bit: element * bits + number of the bit, or -1 for padding. Return the number of
+ * bytes. */
 static int memory(const array *a, int bits, const int *number, int *bit) {
   int bytes = (a->count * bits + 7) / 8, at, i;
   for (at = a->count * bits; at < 8 * bytes; ++at) bit[at] = -1;
@@ -651,16 +654,17 @@ static int memory(const array *a, int bits, const int *number, int *bit) {
   return bytes;
 }
 
-static int element_bits = 8; /* of the shapes of the current test; whole bytes are compared like one byte */
+/* bits of an element in the current test; elements of whole bytes are compared as if they had one byte */
+static int element_bits = 8;
 
-/* Return 1 if both have the same elements in the same bits, with elements of a renumbered (or NULL). */
+/* Return 1 if both arrays have the same elements in the same bits. number: the new numbers of a's elements, or NULL. */
 static int same(const array *a, const array *b, const int *number) {
   static int one[16 * CELLS], other[16 * CELLS];
   int bytes = memory(a, element_bits, number, one);
   return bytes == memory(b, element_bits, NULL, other) && !memcmp(one, other, sizeof *one * 8 * (size_t)bytes);
 }
 
-/* tails: yes although the numbers of positions differ */
+/* tails: answers "yes" although the numbers of positions differ */
 static int answers[2], transposes, thirds, aligned[2], tails;
 
 static void check_reason(const sett_tile_answer *answer, const array *a, const array *b) {
@@ -674,7 +678,7 @@ static void check_reason(const sett_tile_answer *answer, const array *a, const a
 
 static int factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
 
-/* The t-th permutation of rank dimensions, t < rank!. */
+/* Write the t-th permutation of `rank` dimensions, t < rank!. */
 static void nth_permutation(int t, int rank, int32_t *permutation) {
   uint32_t used = 0;
   int i;
@@ -688,8 +692,8 @@ static void nth_permutation(int t, int rank, int32_t *permutation) {
   }
 }
 
-/* number[k] is the element of `to` that element k of `from` becomes in a transpose; return 0 if the dimensions do not
- * agree. */
+/* Write which element of `to` each element of `from` becomes in a transpose. Return 0 if the dimensions do not agree.
+ */
 static int renumber(const sett_tile_shape *from, const sett_tile_shape *to, const int32_t *permutation, int *number) {
   int64_t index[SETT_TILE_MAX_RANK];
   int i, k;
@@ -717,7 +721,7 @@ static void check_relations(void) {
   element_bits = one.packed ? (int)one.packed : 8;
   say(&one, &other);
   if (!small(&one) || !small(&other) || !model(&one, &a, NULL) || !model(&other, &b, NULL)) return;
-  /* a reshape */
+  /* relation: a reshape of one to the other */
   answer = sett_tile_same_bytes(&one, &other);
   truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
   CHECK(answer.yes == truth && answer.no == !truth, "same bytes: %d, not %d", answer.yes, truth);
@@ -741,7 +745,7 @@ static void check_relations(void) {
   model(&plain, &c, NULL);
   answer = sett_tile_tiling_is_noop(&one);
   CHECK(answer.yes == same(&a, &c, NULL), "tiling is a no-op: %d", answer.yes);
-  /* other order of dimensions, the same bytes */
+  /* another order of the dimensions with the same bytes */
   for (i = 0; i < one.rank; ++i) permutation[i] = i;
   for (i = one.rank; i-- > 1;) {
     int j = below(i + 1);
@@ -754,7 +758,7 @@ static void check_relations(void) {
   CHECK(renumber(&one, &turned, permutation, number) && same(&a, &c, number), "permute moves bytes");
   CHECK(sett_tile_transpose_is_bitcast(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes, "permuted: not a bitcast");
   CHECK(sett_tile_find_transpose(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes, "permuted: not found");
-  /* any transpose: try all */
+  /* any transpose, by trying all permutations */
   if (below(2) && one.rank == other.rank) other = below(2) ? turned : other;
   if (below(4) == 0) draw_order(&other);
   say(&one, &other);
@@ -772,7 +776,7 @@ static void check_relations(void) {
     CHECK(answer.yes == found && answer.no == !found, "a transposition is found: %d, not %d", answer.yes, found);
     transposes += found;
   }
-  /* a bitcast in parts: each part must keep the bytes */
+  /* a bitcast in three parts: transpose, reshape, transpose, each of which must keep the bytes */
   parts = sett_tile_decompose(&one, &other);
   CHECK(parts.answer.yes == (parts.form != SETT_TILE_NO_FORM), "a form without a yes");
   truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
@@ -794,7 +798,7 @@ static void check_relations(void) {
     CHECK(a.count != b.count || sett_tile_elements(&one) != sett_tile_elements(&other),
           "untiled arrays of one size have a form");
   }
-  /* an aligned layout is found if and only if some order of the dimensions is one */
+  /* an aligned layout is found if and only if some order of the dimensions gives one */
   turned = sett_tile_align(&one, other.rank, other.dims, &answer);
   if (sett_tile_elements(&one) == sett_tile_elements(&other)) {
     int tries = factorial(other.rank), t, any = 0;
@@ -807,7 +811,7 @@ static void check_relations(void) {
     if (answer.yes) CHECK(model(&turned, &c, NULL) && same(&a, &c, NULL), "aligned but not the same bytes");
     ++aligned[answer.yes];
   }
-  /* a dimension moved, and one deleted */
+  /* move a dimension, and delete one */
   if (one.rank == 0) return;
   dim = below(one.rank);
   place_to = below(one.rank);
@@ -830,8 +834,8 @@ static void check_relations(void) {
 
 static int split_answers[2], split_transposes;
 
-/* where[k] is the position of element k in the memories of all parts, one after the other. Return their bits, or 0 if
- * they are too large. */
+/* Write the position of each element in the memories of all parts, one part after the other. Return the total number of
+ * bits, or 0 if that is too large. */
 static int split_places(const sett_tile_shape *shape, int *where) {
   static array a;
   static int at[CELLS];
@@ -907,7 +911,7 @@ static void check_split_relations(void) {
 
 /* ---- formats ---------------------------------------------------------------------------------------------------- */
 
-/* Check the memory and padding of a shape in each format, by counting, and the chosen format by the document's words.
+/* Check the bytes and padding of a shape in each format by counting, and the chosen format by the rule in the manual.
  */
 static int check_formats(void) {
   static const int types[] = {SETT_TILE_F32,  SETT_TILE_S32, SETT_TILE_BF16, SETT_TILE_S8,
@@ -980,7 +984,7 @@ static void check_large(void) {
       {"f32[1000003,1000033]{1,0:T(1000033)}", "f32[1000003,1000033]{1,0:T(1000033)}", 1},
       {"s8[3000000000,3,4]{2,1,0:T(*,4)}", "s8[3000000000,12]{1,0:T(4)}", 1},
       {"s8[2000000000,2,7]{2,1,0:T(*,5)}", "s8[2000000000,2,7]{2,1,0:T(*,5)}", 1},
-      {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(2)(2,1)}", 1}, /* * joins what T(3) cut */
+      {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(2)(2,1)}", 1}, /* * merges what T(3) split */
       {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(4)(2,1)}", 0},
   };
   size_t i;
@@ -993,11 +997,11 @@ static void check_large(void) {
   }
 }
 
-/* Strides of arrays with more elements than SETT_TILE_WALK are decided without enumeration. */
+/* For arrays with more elements than SETT_TILE_WALK the strides are decided without enumeration. */
 static void check_large_strides(void) {
   static const struct {
     const char *shape;
-    int64_t strides[4]; /* {0}: none */
+    int64_t strides[4]; /* {0}: there are no strides */
   } rows[] = {
       {"u8[6000000000]{0:T(2)(*,3)}", {1}},
       {"u8[6000000001]{0:T(6)(*,7)}", {1}},
@@ -1011,7 +1015,8 @@ static void check_large_strides(void) {
       {"f32[1000000,7000,9000]{2,1,0:T(7000,9001)(*,*,*,5)}", {252028000, 36004, 4}},
       {"f32[5,9000000000]{1,0:T(8,128)(*,3)}", {0}},
       {"f32[3000000000,2,2,2]{3,2,1,0:T(4,2)(*,*,*,3,1)}",
-       {72, 28, 4, 12}}, /* 2, 2 are 4a + b: of 0, 1, 4 and 5 a third is a */
+       /* index (a, b) of the sizes 2, 2 is at 4a + b: of the offsets 0, 1, 4 and 5, a third each is a */
+       {72, 28, 4, 12}},
       {"f32[3000000000,2,3,2]{3,2,1,0:T(4,2)(*,*,*,3,1)}", {0}},
   };
   size_t i;

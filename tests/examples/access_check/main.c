@@ -1,14 +1,16 @@
-/* A transpose through shared memory, checked before it is written: is global memory read in whole sectors, do lanes meet in a bank? */
+/* A transpose through shared memory, checked before the kernel is written: does it read global memory in whole sectors,
+ * and do lanes meet in a bank of shared memory? */
 #include <stdio.h>
 #include <string.h>
 #include "sett.h"
 
 static unsigned char memory[8 << 20];
 
-/* NVIDIA's numbers: a warp, a sector of global memory, the banks of shared memory and a bank's word. */
+/* NVIDIA's numbers: lanes of a warp, bytes of a sector of global memory, banks of shared memory, bytes of a bank's
+ * word. */
 enum { LANES = 32, SECTOR = 32, BANKS = 32, WORD = 4 };
 
-/* A text that is no map gives a failed map; what is asked of that fails with the same error. */
+/* A text that is no map gives a failed map. Every question about it fails with the same error. */
 static sett_map map_of(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
 
 static void say_coalesced(sett_map_arena *arena, const char *what, sett_map map, const sett_analysis_memory *array) {
@@ -33,7 +35,7 @@ int main(void) {
   sett_analysis_memory array = {.dims = {2, array_dims}, .bits = 32}, tile = {.dims = {2, tile_dims}, .bits = 32}, padded, swizzled;
   sett_analysis_memory vectors = {.dims = {2, vectors_dims}, .bits = 16};
 
-  /* An access is a map from (lane, what else changes) to an index of the array. The first dimension is the lane. */
+  /* An access is a map from (lane, step) to an index of the array. The first dimension is the lane. */
   sett_map by_columns = map_of(&arena, "(lane, i) -> (lane, i), domain: lane in [0, 31], i in [0, 31]");
   sett_map by_rows = map_of(&arena, "(lane, i) -> (i, lane), domain: lane in [0, 31], i in [0, 31]");
   sett_map both[2];
@@ -42,12 +44,12 @@ int main(void) {
   say_coalesced(&arena, "  a lane a row   ", by_columns, &array);
   say_coalesced(&arena, "  a lane a column", by_rows, &array);
 
-  /* So the tile is read from global memory by rows and written to it by rows; the exchange happens in shared memory. */
+  /* So both arrays are accessed by rows in global memory, and the tile is transposed in shared memory. */
   puts("shared memory, f32[32,32]");
   say_banks(&arena, "  written by rows", by_rows, &tile);
   say_banks(&arena, "  read by columns", by_columns, &tile);
 
-  /* Both fixes are found for all accesses together. */
+  /* A fix is found for both accesses together. */
   both[0] = by_rows;
   both[1] = by_columns;
   padded = sett_analysis_pad_rows(&arena, 2, both, NULL, &tile, BANKS, WORD, LANES).memory;
@@ -57,7 +59,8 @@ int main(void) {
   printf("  with column xor row mod %lld", (long long)swizzled.swizzle_count);
   say_banks(&arena, ", read by columns", by_columns, &swizzled);
 
-  /* Vectors: the map gives the first element of each, width how many there are. Here eight lanes write a row of 16-bit elements, and ldmatrix reads. */
+  /* With vectors the map gives the first element of each, and `width` the number of elements. Here eight lanes write a
+   * row of 16-bit elements, and ldmatrix reads. */
   puts("shared memory, f16[64,64], accesses of 8 elements");
   vectors.width = 8;
   both[0] = map_of(&arena, "(lane, i) -> (i * 4 + lane floordiv 8, lane mod 8 * 8), domain: lane in [0, 31], i in [0, 15]");

@@ -1,4 +1,4 @@
-/* A chain of reshapes and transposes: is the result the same memory, and if not, what are its strides? */
+/* A chain of reshapes and transposes: does the result have the same memory, and if not, what are its strides? */
 #include <stdio.h>
 #include <string.h>
 #include "sett.h"
@@ -7,8 +7,8 @@ static unsigned char memory[16 << 20];
 
 static sett_tile_shape shape_of(const char *text) { return sett_tile_parse(text, strlen(text)); }
 
-/* x = [128,512], split into heads [128,8,64], heads in front [8,128,64]: what attention does to its queries.
-   Each op gives the map from an index of its output to one of its operand; composed they lead from y to x. */
+/* Attention splits x = [128,512] into heads [128,8,64], then moves the heads to the front: y = [8,128,64]. Each op
+ * gives a map from an index of its output to an index of its operand. Composed, the maps lead from y to x. */
 static sett_analysis_answer heads_of(sett_map_arena *arena) {
   static const int64_t x[] = {128, 512}, split[] = {128, 8, 64}, y[] = {8, 128, 64}, front[] = {1, 0, 2};
   sett_analysis_list x_dims = {2, x}, split_dims = {3, split}, y_dims = {3, y}, permutation = {3, front};
@@ -22,7 +22,7 @@ static sett_analysis_answer heads_of(sett_map_arena *arena) {
 static void ask(sett_map_arena *arena, const char *x_text, const char *y_text) {
   sett_tile_shape x = shape_of(x_text), y = shape_of(y_text);
   sett_analysis_answer view = heads_of(arena);
-  /* Where y's elements lie in x's memory, as the view says, and where y's own layout would have them. */
+  /* in_x: the position of each element of y in x's memory. in_y: its position in y's own layout. */
   sett_map in_x = sett_map_simplify(arena, sett_map_compose(arena, sett_analysis_map(&view), sett_layout_map(arena, &x)));
   sett_map in_y = sett_layout_map(arena, &y);
   sett_map_answer same = sett_map_equal(arena, in_x, in_y);
@@ -32,12 +32,13 @@ static void ask(sett_map_arena *arena, const char *x_text, const char *y_text) {
   printf("%s viewed as %s\n", x_text, y_text);
   sett_map_print(arena, in_x, text, sizeof text);
   printf("  y in x:  %s\n", text);
-  /* A bitcast if both maps are equal and both arrays are as long. Neither yes nor no means: not decided. */
+  /* It is a bitcast if both maps are equal and both arrays have equally many bytes. Neither yes nor no means: not
+   * decided. */
   if (same.yes && sett_tile_bytes(&x) == sett_tile_bytes(&y)) puts("  bitcast: yes");
   else if (same.no && same.point)
     printf("  bitcast: no, y[%lld,%lld,%lld] is elsewhere\n", (long long)same.point[0], (long long)same.point[1], (long long)same.point[2]);
   else printf("  bitcast: %s\n", same.reason);
-  /* Strides: how far the position moves with each index, wherever it starts. */
+  /* A stride is the distance by which the position moves if an index grows by 1, if it is the same everywhere. */
   printf("  strides:");
   for (d = 0; d < in_x.dims; ++d) {
     sett_map_stride stride;
@@ -49,8 +50,8 @@ static void ask(sett_map_arena *arena, const char *x_text, const char *y_text) {
 
 int main(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
-  ask(&arena, "f32[128,512]{1,0}", "f32[8,128,64]{2,1,0}"); /* rows to rows: elements move */
-  ask(&arena, "f32[128,512]{1,0}", "f32[8,128,64]{2,0,1}"); /* the layout that makes the view free */
-  ask(&arena, "f32[128,512]{1,0:T(8,128)}", "f32[8,128,64]{2,0,1}"); /* tiles: a head is half a tile */
+  ask(&arena, "f32[128,512]{1,0}", "f32[8,128,64]{2,1,0}"); /* both row-major: elements move */
+  ask(&arena, "f32[128,512]{1,0}", "f32[8,128,64]{2,0,1}"); /* y in the layout that makes the view free */
+  ask(&arena, "f32[128,512]{1,0:T(8,128)}", "f32[8,128,64]{2,0,1}"); /* x in tiles: a head is half a tile */
   return 0;
 }

@@ -1,4 +1,4 @@
-/* Calls a kernel that was generated while the program was built. */
+/* Calls a kernel that the build generates. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "softmax.h"
@@ -14,7 +14,7 @@ int main(void) {
 
   for (i = 0; i < ROWS * COLUMNS; ++i) x[i] = (float)(i % 7);
 
-  /* What one kernel leaves for the next lies in memory of the caller; it may be used again for each call. */
+  /* Intermediate results of the kernels are in memory of the caller, which can be used again for each call. */
   if (softmax_c_scratch_bytes() > 0 && !(scratch = malloc(softmax_c_scratch_bytes()))) return 1;
   error = softmax(x, y, scratch);
   free(scratch);

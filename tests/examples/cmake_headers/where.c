@@ -1,4 +1,4 @@
-/* Where an element of a tiled array lies. One header, nothing generated. */
+/* Prints where an element of a tiled array is in memory. It needs one header and no generated code. */
 #include <stdio.h>
 #include <string.h>
 #include "sett_tile.h"

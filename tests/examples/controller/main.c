@@ -1,4 +1,4 @@
-/* A cart that a generated controller brings to the middle of its track. */
+/* A generated controller moves a cart to the middle of its track. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>

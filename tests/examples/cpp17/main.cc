@@ -1,4 +1,5 @@
-// A tiled buffer and a generated kernel in C++17: the header says where elements lie, the kernel reads them there.
+// A tiled buffer and a generated kernel in C++17. The program fills the buffer at the positions that the header computes,
+// and the kernel reads the elements there.
 #include <cstdint>
 #include <cstring>
 #include <iostream>
@@ -7,10 +8,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include "column_mean.h" // extern "C": the kernel itself is compiled as C
+#include "column_mean.h" // declares extern "C" functions, because the kernel is compiled as C
 #include "sett_tile.h"
 
-// Memory at a multiple of 64 bytes, as kernels want it.
+// Memory aligned to 64 bytes, which is fastest for kernels.
 struct Free {
   void operator()(void *memory) const { ::operator delete(memory, std::align_val_t(64)); }
 };
@@ -18,7 +19,7 @@ template <class T> std::unique_ptr<T[], Free> buffer(std::size_t bytes) {
   return std::unique_ptr<T[], Free>(static_cast<T *>(::operator new(bytes, std::align_val_t(64))));
 }
 
-// The library never throws; a program that wants exceptions makes them of the error that travels in the value.
+// The library never throws. A program that wants exceptions throws them if the returned value has an error.
 sett_tile_shape shape_of(std::string_view text) {
   sett_tile_shape shape = sett_tile_parse(text.data(), text.size());
   if (shape.error) throw std::invalid_argument(std::to_string(shape.column) + ": " + sett_tile_message(shape.error));
@@ -43,7 +44,7 @@ int main() try {
       x[sett_tile_position(&plan, index)] = bf16(static_cast<float>(row % 2 * column % 128));
     }
 
-  // Padding is left as it came: a kernel never takes it for data.
+  // Padding is not initialised, because a kernel never reads it as data.
   auto scratch = buffer<unsigned char>(column_mean_c_scratch_bytes());
   if (column_mean(x.get(), y.get(), scratch.get())) return 1;
 

@@ -1,4 +1,4 @@
-/* Ten probabilities of a picture by a network of PyTorch. */
+/* Prints the ten probabilities that a PyTorch network gives for a picture. */
 #include <stdio.h>
 #include "convnet.h"
 

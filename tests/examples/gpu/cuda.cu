@@ -1,4 +1,4 @@
-/* The same kernel on a CUDA device. This file holds no kernel, so a C or C++ compiler could compile it as well. */
+/* Runs the same kernel on a CUDA device. This file contains no device code, so a C or C++ compiler could compile it too. */
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int main(void) {
   must(cudaMemcpyAsync(memory[0], a, sizeof a, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
   must(cudaMemcpyAsync(memory[1], b, sizeof b, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
 
-  /* Nothing to set up and nothing to wait for: the launch goes into the stream like the copies around it. */
+  /* The launch needs no setup. Like the copies around it, it is added to the stream and not waited for. */
   const void *params[add_transposed_PARAMS] = {memory[0], memory[1]};
   void *results[add_transposed_RESULTS] = {memory[2]};
   must(add_transposed_cuda(params, results, NULL, stream), "add_transposed_cuda");

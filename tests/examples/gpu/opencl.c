@@ -1,9 +1,9 @@
-/* A generated kernel on the first OpenCL device. */
+/* Runs a generated kernel on the first OpenCL device. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "add_transposed.h" /* after CL/cl.h: that is how it knows that OpenCL is wanted */
+#include "add_transposed.h" /* after CL/cl.h, which makes the header declare its OpenCL functions */
 
 enum { M = 300, N = 500 };
 
@@ -33,11 +33,11 @@ int main(void) {
 
   for (i = 0; i < M * N; ++i) a[i] = (float)i, b[i] = (float)(i % 100);
 
-  /* The kernel's text is in its header: there is no file to find at run time. */
+  /* The header contains the kernel's text, so no file is needed at run time. */
   add_transposed_opencl kernel;
   must(add_transposed_opencl_create(&kernel, context, device), "add_transposed_opencl_create");
 
-  /* One buffer for each parameter and result, in their order; the sizes are in the header too. */
+  /* One buffer for each parameter and result, in their order. The header has the sizes. */
   cl_mem params[add_transposed_PARAMS], results[add_transposed_RESULTS];
   params[0] = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, add_transposed_param_bytes[0], a, &error);
   must(error, "clCreateBuffer");
@@ -46,7 +46,7 @@ int main(void) {
   results[0] = clCreateBuffer(context, CL_MEM_WRITE_ONLY, add_transposed_result_bytes[0], NULL, &error);
   must(error, "clCreateBuffer");
 
-  /* run only puts the kernel into the queue; the blocking read waits for it. */
+  /* run only enqueues the kernel; the blocking read waits for it. */
   must(add_transposed_opencl_run(&kernel, queue, params, results, NULL), "add_transposed_opencl_run");
   must(clEnqueueReadBuffer(queue, results[0], CL_TRUE, 0, add_transposed_result_bytes[0], y, 0, NULL, NULL), "clEnqueueReadBuffer");
 

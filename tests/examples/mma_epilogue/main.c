@@ -1,9 +1,9 @@
-/* The accumulator of an mma.sync: who holds which element, and where the epilogue stores it. */
+/* The accumulator of an mma.sync: which thread has which element, and where does the epilogue store it? */
 #include <stdio.h>
 #include <string.h>
 #include "sett.h"
 
-/* Maps live in memory of the caller. Nothing is allocated: when the arena goes, all maps are gone. */
+/* The maps are in the caller's memory. Nothing is allocated; maps are valid as long as the arena. */
 static unsigned char memory[8 << 20];
 
 /* mma.sync.m16n8k16: 16 x 8 elements, four registers in each of 32 threads. */
@@ -18,7 +18,7 @@ int main(void) {
   char text[512];
   int i, slot, error;
 
-  /* All owners at once, as tables: element[] by thread and register, owner[] by element, row-major. */
+  /* All owners as tables: element[] by thread and register, owner[] by element in row-major order. */
   int64_t element[ROWS * COLUMNS], owner[ROWS * COLUMNS];
   if (sett_nested_index(&accumulator, element, owner, NULL)) return 1;
   for (i = 0; i < 4; ++i) {
@@ -32,7 +32,7 @@ int main(void) {
   int held = (int)owner[9 * COLUMNS + 6];
   printf("C[9,6] is c%d of thread %d\n", held % REGISTERS, held / REGISTERS);
 
-  /* Where each register goes, in elements from the fragment's corner in C: one map, of the thread and of its registers. */
+  /* One map from the thread and its registers to the place in C, in elements from the fragment's first element. */
   sett_map store = sett_map_simplify(&arena, sett_nested_address(&arena, &accumulator, &c));
   if (store.kind == SETT_MAP_FAILED) {
     fprintf(stderr, "error: %s\n", sett_message(store.error));
@@ -41,13 +41,13 @@ int main(void) {
   sett_map_print(&arena, store, text, sizeof text);
   printf("store: %s\n", text);
 
-  /* May neighbouring registers be stored together? e1 counts the registers along a row. */
+  /* Can adjacent registers be stored together? e1 is the register's number along a row. */
   int e1 = sett_map_find(store, "e1", 2);
   sett_map_run run;
   sett_map_runs(&arena, store, e1, &run);
   printf("one store takes %lld registers\n", (long long)run.vector_width);
 
-  /* The same as stores of float2. A warp is neighbours along the first dimension: that has to be the thread. */
+  /* The same stores as float2. The lanes of a warp differ in the map's first dimension, which has to be the thread. */
   sett_map wide = sett_analysis_wide(&arena, store, e1, run.vector_width);
   wide = sett_map_move(&arena, wide, sett_map_find(wide, "thread", 6), 0);
   store = sett_map_move(&arena, store, sett_map_find(store, "thread", 6), 0);
@@ -57,7 +57,7 @@ int main(void) {
   printf("float:  %lld sectors of 32 bytes, %lld would do\n", (long long)one.transactions, (long long)one.least);
   printf("float2: %lld sectors of 32 bytes, %lld would do\n", (long long)two.transactions, (long long)two.least);
 
-  /* What to write in the kernel: the type that suffices, and the address in float2 as a C expression. */
+  /* What to write in the kernel: the narrowest type that suffices, and the address in float2 as a C expression. */
   sett_map_print_c(&arena, wide, SETT_MAP_ANY_TYPE, text, sizeof text, &error);
   puts(text);
   return error || one.error || two.error;

@@ -1,4 +1,4 @@
-/* A generated kernel on the threads of the caller. */
+/* Runs a generated kernel on the caller's threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,8 +10,8 @@ enum { ROWS = 512, COLUMNS = 1024 };
 
 static float x[ROWS * COLUMNS], weight[COLUMNS], y[ROWS * COLUMNS], serial[ROWS * COLUMNS];
 
-/* What the kernel asks of the pool: item(work, n) for each n below count, on any threads, all done at the end. Each item writes its own
- * part of the results, so threads need no lock. */
+/* What the kernel needs from the pool: call item(work, n) for each n below count, on any threads, and return when all
+ * calls have ended. Each item writes its own part of the results, so the threads need no lock. */
 typedef struct items {
   void (*item)(const void *work, size_t n);
   const void *work;
@@ -47,13 +47,13 @@ int main(void) {
   if (pool_begin(&threads, sysconf(_SC_NPROCESSORS_ONLN))) return 1;
   share.threads = threads.threads;
 
-  rms_norm_c_run_on(params, results, scratch, &share); /* first untimed: the memory is touched, the threads are awake */
+  rms_norm_c_run_on(params, results, scratch, &share); /* one untimed run touches the memory and wakes the threads */
   begun = milliseconds();
   rms_norm_c_run_on(params, results, scratch, &share);
   pooled = milliseconds() - begun;
   pool_end(&threads);
 
-  /* Which thread does an item changes no bit of the result. */
+  /* The results have the same bits, whichever thread runs an item. */
   rms_norm(x, weight, serial, scratch);
   begun = milliseconds();
   rms_norm(x, weight, serial, scratch);

@@ -1,31 +1,32 @@
-/* A small pool of threads, as many programs have one: pool_run calls work(context, begin, end) until 0 .. count - 1 is done, on the
- * calling thread too. */
+/* A small pool of threads, as many programs have one. pool_run calls work(context, begin, end) for ranges that together
+ * cover 0 .. count - 1, on its threads and on the calling thread. */
 #ifndef POOL_H
 #define POOL_H
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
-enum { POOL_MOST = 64, POOL_LOOKS = 1 << 16 }; /* looks for news before a thread sleeps, of which a system wakes it in some 50 us */
+/* POOL_LOOKS: a thread polls so many times for a new round before it sleeps, because waking it takes some 50 us */
+enum { POOL_MOST = 64, POOL_LOOKS = 1 << 16 };
 
 typedef void pool_work(void *context, size_t begin, size_t end);
 
 typedef struct pool {
   pthread_t thread[POOL_MOST];
-  int threads; /* with the one that calls pool_run */
+  int threads; /* including the thread that calls pool_run */
   pthread_mutex_t mutex;
   pthread_cond_t begun, ended;
-  pool_work *work; /* NULL: the pool ends */
+  pool_work *work; /* NULL: the threads shall end */
   void *context;
-  size_t count, step, next[POOL_MOST]; /* of each thread's range, what nobody has begun */
-  int known; /* threads that have a number */
-  atomic_int round, busy; /* rounds begun; threads at work, but for the one that calls */
+  size_t count, step, next[POOL_MOST]; /* next: for each thread's range, the first item that no thread has begun */
+  int known; /* number of threads that have a number */
+  atomic_int round, busy; /* round: number of rounds begun; busy: threads at work, except the calling one */
 } pool;
 
 static size_t pool_range(const pool *p, int number) { return p->count * (size_t)number / (size_t)p->threads; }
 
-/* Does a part after another of the thread's range, which is the same in each round of as many, then of the others'; the mutex is held
- * between them. */
+/* Works on the thread's own range step by step, then helps with the ranges of the others. A thread's range is the same
+ * in every round with equal count. The mutex is locked between steps, not during work. */
 static void pool_parts(pool *p, int number) {
   int n;
   for (n = 0; n < p->threads; ++n) {
@@ -61,7 +62,7 @@ static void *pool_thread(void *argument) {
   return NULL;
 }
 
-/* Returns when all is done: what one call wrote, all threads see in the next. */
+/* Returns when all items are done. What one call has written is visible to all threads in the next call. */
 static void pool_run(pool *p, pool_work *work, void *context, size_t count) {
   int n;
   pthread_mutex_lock(&p->mutex);
@@ -69,7 +70,8 @@ static void pool_run(pool *p, pool_work *work, void *context, size_t count) {
   p->context = context;
   p->count = count;
   for (n = 0; n < p->threads; ++n) p->next[n] = pool_range(p, n);
-  p->step = count / (size_t)(16 * p->threads) + 1; /* several steps a thread, so that a slow one holds nobody up */
+  /* 16 steps per thread, so that others can take over the range of a slow thread */
+  p->step = count / (size_t)(16 * p->threads) + 1;
   ++p->round;
   pthread_cond_broadcast(&p->begun);
   pool_parts(p, 0);

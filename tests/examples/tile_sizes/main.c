@@ -1,4 +1,5 @@
-/* Which part of each operand does a tile of the result need? y = reduce(transpose(x) * w): tile sizes go from y to x and w. */
+/* Which part of each operand does a tile of the result need? For y = reduce(transpose(x) * w), the program takes tile
+ * sizes of y and derives those of x and w. */
 #include <stdio.h>
 #include "sett_indexing_map.h"
 #include "sett_indexing_analysis.h"
@@ -7,7 +8,8 @@ static unsigned char memory[8 << 20];
 
 enum { ROWS = 4096, COLUMNS = 1024 }; /* x = f32[COLUMNS,ROWS], w = f32[COLUMNS], y = f32[ROWS] */
 
-/* y[r] sums over c of x[c,r] * w[c]. Read backwards, each op leads from an index of its output to an index of an operand. */
+/* y[r] is the sum over c of x[c,r] * w[c]. Each op gives a map from an index of its output to an index of an operand.
+ */
 static void operands(sett_map_arena *arena, sett_map *x, sett_map *w) {
   static const int64_t product_dims[] = {ROWS, COLUMNS}, x_dims[] = {COLUMNS, ROWS}, y_dims[] = {ROWS}, w_dims[] = {COLUMNS}, swap[] = {1, 0}, one[] = {1};
   sett_analysis_list product = {2, product_dims}, in_x = {2, x_dims}, out = {1, y_dims}, in_w = {1, w_dims};
@@ -22,7 +24,8 @@ static void operands(sett_map_arena *arena, sett_map *x, sett_map *w) {
   *w = sett_analysis_map(&of_w);
 }
 
-/* A tile of the result of this size: the operand's tile, or why there is none. */
+/* Prints the tile of an operand that a tile of the result needs, or why there is none. Returns its number of elements.
+ */
 static int64_t say(sett_map_arena *arena, const char *name, sett_map map, int count, const int64_t *sizes) {
   sett_analysis_list list = {count, sizes};
   sett_analysis_tile tile = sett_analysis_propagate(arena, map, list);
@@ -53,13 +56,14 @@ int main(void) {
   sett_map_print(&arena, sett_map_simplify(&arena, x), text, sizeof text);
   printf("y to x: %s\n", text);
 
-  /* The sum runs over a range, s0. Whole, it needs all columns at once. */
+  /* The sum runs over the range s0. Without splitting it, all columns are needed at once. */
   puts("128 elements of y, the sum in one piece");
   elements = say(&arena, "x", x, 1, sizes);
   elements += say(&arena, "w", w, 1, sizes);
   printf("  %lld KiB\n", (long long)elements * 4 / 1024);
 
-  /* As a dimension the range can be tiled too: halve its tile until both operands' tiles fit in 32 KiB. */
+  /* Turned into a dimension, the range can be tiled too. Halve its tile until the tiles of both operands fit in 32 KiB.
+   */
   x_loop = sett_map_to_dims(&arena, x, NULL);
   w_loop = sett_map_to_dims(&arena, w, NULL);
   do {

@@ -1,4 +1,5 @@
-/* An f32 matrix in rows becomes a bf16 matrix as a TPU stores it; that becomes rows of bf16, and rows of f32 again. Four threads do each. */
+/* Four threads convert a row-major f32 matrix to a bf16 matrix in a TPU's tiled layout, then this to row-major bf16,
+ * and to row-major f32 again. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,12 @@ enum { THREADS = 4 };
 static float *matrix, *widened;
 static uint16_t *tiled, *rows;
 
-/* All are prepared once. Afterwards they are only read, so all threads may use them. */
+/* These are prepared once. Afterwards they are only read, so all threads may use them. */
 static sett_tile_plan tiled_plan, rows_plan;
 static sett_tile_iterator elements;
 static sett_relayout_plan to_rows;
 
-/* A bf16 is the upper half of a float: the nearest one, of two the even one. A NaN stays a NaN. */
+/* A bf16 is the upper half of a float. Rounds to the nearest, ties to even; a NaN stays a NaN. */
 static uint16_t bf16(float number) {
   uint32_t bits;
   memcpy(&bits, &number, sizeof bits);
@@ -31,15 +32,16 @@ static float f32(uint16_t upper) {
   return number;
 }
 
-/* This thread's quarter of the elements: `at` is a position in rows, `other` one in tiles. The iterator counts digits: there is no division,
-   and padding is skipped. In the order of rows a run is up to 128 elements long, the part of a row that one tile holds. */
+/* Returns an iterator over this thread's quarter of the elements: `at` is the position in the row-major matrix, `other`
+ * in the tiled one. The iterator counts digits, so it needs no division, and it skips padding. A run has up to 128
+ * elements: the part of a row that is in one tile. */
 static sett_tile_iterator quarter(int64_t thread) {
   sett_tile_iterator mine = elements;
   sett_tile_slice(&mine, elements.positions * thread / THREADS, elements.positions * (thread + 1) / THREADS);
   return mine;
 }
 
-/* f32 rows to bf16 tiles. */
+/* row-major f32 to tiled bf16 */
 static void *fill(void *number) {
   sett_tile_iterator mine = quarter(*(int *)number);
   int64_t k;
@@ -48,7 +50,7 @@ static void *fill(void *number) {
   return NULL;
 }
 
-/* bf16 tiles to f32 rows. */
+/* tiled bf16 to row-major f32 */
 static void *widen(void *number) {
   sett_tile_iterator mine = quarter(*(int *)number);
   int64_t k;
@@ -57,8 +59,9 @@ static void *widen(void *number) {
   return NULL;
 }
 
-/* bf16 tiles to bf16 rows. Where elements stay as they are this is faster than the iterator: it moves vectors. A thread does a quarter
-   of the pieces; no two pieces write the same byte, so threads need no lock. */
+/* Tiled bf16 to row-major bf16. If elements stay unchanged, sett_relayout is faster than the iterator, because it moves
+ * vectors. Each thread moves a quarter of the pieces. No two pieces write the same byte, so the threads need no lock.
+ */
 static void *unpack(void *number) {
   int64_t thread = *(int *)number;
   sett_relayout_run(&to_rows, tiled, rows, to_rows.pieces * thread / THREADS, to_rows.pieces * (thread + 1) / THREADS);
@@ -78,11 +81,12 @@ static void on_threads(void *(*work)(void *)) {
 int main(void) {
   const char *layout = "bf16[1000,3000]{1,0:T(8,128)(2,1)}";
   sett_tile_shape from = sett_tile_parse(layout, strlen(layout));
-  sett_tile_shape to = sett_tile_make(from.type, from.rank, from.dims, NULL); /* the same array in plain rows */
+  sett_tile_shape to = sett_tile_make(from.type, from.rank, from.dims, NULL); /* the same array, row-major */
   int64_t index[2] = {9, 130}, i, wrong = 0, count = sett_tile_elements(&to);
   int error;
 
-  /* An error travels in the values: one check, wherever it suits. The caret stands under what was found. */
+  /* An error is passed on by the functions that get it, so one check at the end is enough. The caret marks the error's
+   * column. */
   tiled_plan = sett_tile_prepare(&from);
   rows_plan = sett_tile_prepare(&to);
   elements = sett_tile_iterate(&rows_plan, &tiled_plan);
@@ -102,7 +106,7 @@ int main(void) {
   printf("element (9,130) is at byte %lld\n", (long long)sett_tile_position(&tiled_plan, index) * 2);
   printf("%lld pieces for %d threads\n", (long long)to_rows.pieces, THREADS);
 
-  /* Padding is never data, but zeros keep files and checksums reproducible. */
+  /* Padding is never read as data, but zeros keep files and checksums reproducible. */
   tiled = calloc(1, (size_t)sett_tile_bytes(&from));
   rows = malloc((size_t)sett_tile_bytes(&to));
   matrix = malloc((size_t)count * sizeof *matrix);

@@ -1,4 +1,4 @@
-/* A network whose weights are read from a file, and one of them replaced. */
+/* Reads the weights of a network from a file, and replaces some of them. */
 #include <stdio.h>
 #include "perceptron.h"
 
@@ -14,7 +14,7 @@ int main(void) {
   for (turn = 0; turn < 2; ++turn) {
     if (perceptron(x, weights, y, scratch)) return 1;
     printf("%.4f %.4f %.4f %.4f\n", (double)y[0], (double)y[1], (double)y[2], (double)y[3]);
-    for (i = 0; i < 80; ++i) inner[15 * 80 + i] = 0; /* the last input counts no more */
+    for (i = 0; i < 80; ++i) inner[15 * 80 + i] = 0; /* ignore the last input from now on */
   }
   return 0;
 }
