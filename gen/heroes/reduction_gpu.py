@@ -142,6 +142,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     used = -(-together * fold * across // device.warp) * device.warp
     blocks, steps, parts, per = -(-rows // together) * columns, units // fold, 1, 1
     loads = max(1, numbers.loading_bytes // (vec * width))  # steps whose loads are in flight at the same time
+
     # with fewer steps, one kernel takes less time than two
     if first and blocks < numbers.unit_blocks * device.units and steps >= numbers.part_loads * loads:
         per = -(-steps // (loads * -(-numbers.part_blocks * device.units // blocks))) * loads

@@ -283,6 +283,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
         self.late = False  # true for the last stage, if it runs together with the second to last stage of the next row
+
         # statements of the previous row, which must precede the statements that overwrite its kept values
         self.before_kept: "List[Statement]" = []
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)

@@ -171,12 +171,14 @@ class TransposeLinesRecord:
     end: str
     parts: int
     blocks: int                                 # of columns
+
     # true if columns are left over after whole tiles, so that one more tile is moved back to the last columns
     edge: bool
     # The numbers of tiles that a step of stage "next" may have. The larger number comes first; it is used on processors
     # on which bursts of prefetches are faster.
     downs: "Tuple[int, ...]"
     starts: "Tuple[int, ...]"  # the offsets within a cache line at which the matrices of a batch begin
+
     # step(stage, tiles, edge, start) returns the statements of a step, for matrices that begin at offset `start` of a
     # cache line; None: at any of the offsets.
     step: "Callable[[str, int, bool, Optional[int]], List[Statement]]"

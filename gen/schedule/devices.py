@@ -64,6 +64,7 @@ SPREAD_ELEMENTS = 8
 SPREAD_ROW = 128            # minimum length, in elements, of the rows over which shuffles spread adjacent elements
 STRIDED_COST = 8            # cost of a byte whose neighbours are elsewhere in memory; a contiguous byte costs 1
 LAUNCH_BYTES = 1 << 20      # bytes that could be moved in the time of a kernel's launch
+
 # minimum number of instructions, for one register of elements, that computing a value must take for the value to be
 # stored and not computed again. A store and a load take two, and the value occupies cache.
 KEPT_COST = 12
@@ -72,6 +73,7 @@ SCATTERED_COST = 24
 SIDES_COST = 2              # instructions that choose between the two sides of a pad or a concatenate
 STEP_COST = 2               # instructions of one step of the sum of a product
 DIVISION_COST = 2           # instructions of one quotient or remainder in an index
+
 # maximum number of divisions in an index if a value is computed again for each index at which it is read
 MOST_DIVISIONS = 4
 # minimum number of elements in whole tiles for the remaining elements to have kernels of their own
@@ -82,6 +84,7 @@ WINDOW_ELEMENTS = 1 << 16
 # 0.62 ms with two kernels, 2.1 ms with one)
 WINDOW_STRIDE = 5
 WINDOW_OVERLAP = 32         # minimum number of elements of overlapping windows for this split
+
 # maximum stride, in elements, of a register's elements that are picked from whole vectors instead of loaded one by one
 # (slices with stride 2 to 4: f32 is 1.1 to 1.8 times as fast, u8 1.3 to 15 times)
 PICKED_STRIDE = 4
@@ -94,6 +97,7 @@ SHORT_SORT_COST = 6  # vector instructions for an element of short rows that are
 TOPK_COST = 0.5             # vector instructions for an element of topk's operand
 TOPK_KEPT_COST = 64         # vector instructions for an element of topk's result
 LOCAL_ARRAY = 4096          # chosen: maximum bytes of an array that is a local variable of a program's C function
+
 # chosen: maximum number of work-groups of a kernel on such arrays that is inlined into the program's function
 LOCAL_GROUPS = 8
 UNROLLED_STATEMENTS = 8     # maximum number of statements of a step whose loop over rows is unrolled
@@ -129,6 +133,7 @@ CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0
 # a program's loop over few elements: the kernels of its body are one function, and their buffers are in registers or L1
 SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, byte=0.1, cached_byte=0.1, cache=2 << 20, kernel=1, rows=False)
 SMALL_BYTES = 16384     # maximum bytes of a call's parameters and results for SMALL_COSTS
+
 # a GPU of some 10 TFLOP/s and 1.5 TB/s
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
 
@@ -329,6 +334,7 @@ class ContractionGpuNumbers:
     # Tiles for wgmma, on devices that have it; a thread has two rows. They are not timed.
     warpgroup_tiles: Tuple[GpuTile, ...] = ()
     warpgroup_sum_cost: int = 1000  # sum_cost for wgmma
+
     # Tiles for MFMA, by bytes of an element: 4 wavefronts, each of whose threads has 4 rows of an instruction. They are
     # not timed.
     #
@@ -342,6 +348,7 @@ class ContractionGpuNumbers:
     part_steps: int = 128       # minimum number of steps in a part, if the sum is cut into parts
     most_parts: int = 32
     sum_threads: int = 128      # threads of a block of the kernel that adds up the parts
+
     # number of multiplications that a multiprocessor does in the time in which one element of a part is written and
     # read again (f32 on H100: 128 multiplications in the time of 25 bytes)
     sum_cost: int = 40
@@ -391,6 +398,7 @@ class ContractionCpuNumbers:
     skinny_blocks: int = 4
     skinny_chunk: int = 32
     rows: int = 96                      # rows of a work-item: a whole number of tiles for every instruction set
+
     # Successive work-items have the same rows and go from one block of columns to the next in two cases: if there are
     # few steps, or if the operand with the rows is larger than kept_bytes. A block of its rows then stays in L2 (f32
     # 1000x1000x1000, 2 threads: 9.0 ms; with successive work-items down a column 10.2 ms).
@@ -439,6 +447,7 @@ class ContractionCpuNumbers:
     # pixels of 144 features, 2 threads: 0.16 ms, with blocks of 3 units 0.19 ms)
     wide_items: int = 32
     chunk: int = 256  # number of products that are summed one after another before their sum is added to a total
+
     # Numbers for matrix instructions.
     #
     # matrix_chunk: steps of a chunk.
@@ -502,6 +511,7 @@ class ThreadsNumbers:
     hand_over: int = 15000  # nanoseconds to start another thread's part of the work and to learn that it has ended
     core_bytes: float = 10              # bytes that a core moves per nanosecond
     vector_time: float = 0.5            # nanoseconds of a vector instruction
+
     # multiply-adds that register tiles do in the time of one vector instruction (f64 64x64x64, 1 thread: 5.8 us)
     tile_rate: float = 6
     # tile_rate with matrix instructions, by the macro of these instructions (256x256x256, 1 thread: bf16 25 us, s8 14
@@ -515,9 +525,11 @@ class LoopCpuNumbers:
 
     chunks: int = 64                    # maximum number of steps of a work-item
     scalar_chunks: int = 4096           # maximum number of steps of a work-item if a step is one element
+
     # chosen: maximum number of elements that may be computed in vectors of fewer lanes than the device's
     few_elements: int = 1024
     least_lanes: int = 4                # chosen: minimum number of lanes of such vectors
+
     # chosen: minimum estimated speedup for vectors of fewer lanes. Later loads of full vectors wait for stores of fewer
     #     lanes.
     least_gain: int = 2
@@ -531,6 +543,7 @@ class LoopCpuNumbers:
     pair_prefetch: int = 1024           # prefetch distance in bytes, into L1, for pairs of registers of 16-bit elements
     row_order_prefetch: int = 2048      # prefetch distance in bytes, into L2, if fused steps read whole rows
     interleaved_elements: int = 2048    # elements of a work-item if registers interleave rows
+
     # bytes of a row that are moved before those of the next row (this gains 0.03 to 0.05 of a copy's throughput)
     row_bytes: int = 512
     # prefetch distance in bytes, in the order in which interleaved rows are read. Hardware prefetchers load blocks of
@@ -539,6 +552,7 @@ class LoopCpuNumbers:
     # bytes of rows that are assembled in L1 before they are stored (1 KiB and 4 KiB are equally fast)
     staged_bytes: int = 2048
     gathered_bytes: int = 1024          # maximum bytes of a step in a row that one index selects
+
     # prefetch distance in bytes of rows that indices select (throughput relative to a copy, in C on Intel, for rows of
     # 512 bytes, 1 KiB and 2 KiB: 0.87, 0.88 and 0.80; with a distance of 8 KiB 0.66, 0.67 and 0.67)
     gathered_prefetch: int = 32 << 10
@@ -574,6 +588,7 @@ class SortCpuNumbers:
     item_elements: int = 4096   # minimum number of elements of a work-item
     few: int = 32               # maximum number of topk's results that are kept sorted; more are kept in a heap
     block: int = 64             # number of elements whose keys topk compares with the last kept key at once
+
     # maximum number of elements at the beginning of a row from which topk gets a first bound of its results
     looked: int = 4096
 
@@ -613,6 +628,7 @@ class TransposeCpuNumbers:
         bytes: tuple(TileShape(n, n, down, 64) for n in (16, 8) if n * bytes <= 64 for down in (2, 1))
         for bytes in (1, 2, 4, 8)})
     least_tile: TileShape = TileShape(4, 4, 1, 64)      # the tile if no other tile fits
+
     # prefetch distance in bytes, in each row of a tile (with 256 bytes, the throughput is lower by 0.01 to 0.08 of a
     # copy's)
     prefetch: int = 512
@@ -636,6 +652,7 @@ class TransposeLinesNumbers:
     columns: int = 256                  # columns of a work-item: 16 KiB of cache lines in registers and L1
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
     strips: int = 8                     # minimum number of tiles in a part of the rows
+
     # maximum number of offsets in a cache line at which the matrices of a batch may begin; each offset has tile
     # functions of its own in the C text
     starts: int = 16
@@ -657,6 +674,7 @@ class ReductionCpuNumbers:
     prefetch: int = 2048                # prefetch distance in bytes
     column_prefetch: int = 8 << 10      # prefetch distance in bytes, from row to row of a column
     row_vectors: int = 4                # maximum number of vectors of a row in a step
+
     # minimum number of groups of 16 rows, for each stream of each core, for rows to be read in streams
     stream_blocks: int = 4
     # minimum size of an input, in multiples of part_bytes, for long rows that are not read in streams to be cut into
@@ -666,6 +684,7 @@ class ReductionCpuNumbers:
     turn_steps: int = 64
     prefetch_burst: int = 4             # cache lines that are prefetched together
     column_registers: int = 16          # accumulators of a block of columns that fit in registers (24 are no faster)
+
     # Maximum bytes of the accumulators of a block of columns. Accumulators that do not fit in registers are in L1, so
     # that rows are read whole. Blocks are at least a page wide, and wider if that leaves enough work-items (narrower
     # blocks: 1.2 times as long for rows of 4 KiB; 1.7 times for rows of 1 KiB, a quarter of each page in turn).
@@ -680,6 +699,7 @@ class ReductionCpuNumbers:
     # again
     column_period: int = 25
     stream_vectors: int = 64            # chosen: minimum number of vectors of a row that is read in streams
+
     # chosen: minimum number of vectors for each accumulator, for vectors to cover several rows of few columns
     period_vectors: int = 64
     part_rows: int = 16                 # chosen: minimum number of rows in a part of columns
@@ -701,6 +721,7 @@ class RowsCpuNumbers:
 
     turn_steps: int = 8                 # as ReductionCpuNumbers.turn_steps, for these shorter rows
     held_bytes: int = 512 << 10         # maximum bytes of a row, so that it stays in L2 from one stage to the next
+
     # maximum bytes of 16 rows that pass through the stages together, so that they stay in L1
     block: int = 32 << 10
     # maximum bytes of the values that a work-item's stages keep for later stages, because these values are on its stack
@@ -720,6 +741,7 @@ class ScatterNumbers:
     """Numbers for scatters on CPUs and GPUs; 0: not used on this class of devices."""
 
     window_items: int = 0               # work-items for each core that share the windows of updates
+
     # work-items for each core if each of them reads all indices (262144 elements of s32, 2 cores: two work-items 1.0 ns
     # for an element, four 1.2 ns, one 1.25 ns)
     indexed_items: int = 0
@@ -727,6 +749,7 @@ class ScatterNumbers:
     # fast)
     picked_rows: int = 0
     shared_updates: int = 4096          # minimum number of updates for CPU work-items to share the result
+
     # minimum number of adjacent elements of the result that each of these work-items has
     shared_neighbours: int = 128
     # prefetch distance in updates, for results larger than the cache whose updates are combined in order
@@ -746,6 +769,7 @@ class FftNumbers:
     items: int = 32                     # maximum number of work-items
     threads: int = 1                    # threads of a block
     scratch_bytes: int = 0              # maximum bytes of the buffers of all work-items together; 0: no limit
+
     # chosen: maximum number of elements of a row for several rows to be transformed together, one in each lane
     short_row: int = 128
     # the same maximum, if adjacent elements in memory are in different rows
@@ -779,11 +803,13 @@ class MatricesNumbers:
     item_steps: int = 20000             # multiplications of a work-item on a CPU, if there are enough matrices
     block_bytes: int = 32 << 10  # bytes of the right-hand sides that a CPU solves for at once, in an array on the stack
     threads: int = 64                   # threads of a GPU's block, if each thread has a matrix
+
     # Minimum number of rows for a block of GPU threads to compute one matrix: in any batch, and in a batch with at most
     # one matrix for each multiprocessor.
     block_rows: int = 16
     few_block_rows: int = 5
     block_threads: int = 256            # maximum number of threads of such a block
+
     # elements of the matrix for each thread, if the block has fewer threads than the maximum
     block_thread_elements: int = 4
 
@@ -814,6 +840,7 @@ class ReductionGpuNumbers:
     column_threads: int = 32            # threads that read adjacent columns of the input
     sector: int = 32                    # minimum bytes that adjacent threads should read together
     values: int = 32                    # maximum number of accumulators of a thread
+
     # bytes of the input for each thread above which more threads share a result
     thread_bytes: int = 16
     loading_bytes: int = 64             # bytes of the input that a thread loads at once
@@ -829,6 +856,7 @@ class RowsGpuNumbers:
     """Numbers for rows that pass through several stages on a GPU (gen/heroes/rows_gpu.py)."""
 
     threads: int = 1024                 # maximum number of threads of a block that shares one row
+
     # registers in which a thread holds its elements of a row; twice as many if the block's threads would not suffice
     registers: int = 16
     # multiprocessors for each long row above which several blocks should share a row, so that stages have kernels of
@@ -841,11 +869,13 @@ class TransposeGpuNumbers:
     """Numbers for transposes on a GPU."""
 
     threads: int = 256                  # threads of a block
+
     # Elements of a side of a shared-memory tile; half of them if shared memory or the array is small. 32 threads read a
     # row of the tile, which is a line of 4-byte elements, even on devices whose wavefronts have 64 threads.
     tile_side: int = 32
     tile_threads: int = 32              # the number of threads of a block is a multiple of this number
     run_lines: int = 8  # minimum number of tiles along a digit for which a mostly empty last tile is accepted
+
     # 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later
     banks: int = 32                     # banks of shared memory
     bank: int = 4                       # bytes of a bank's word
@@ -886,6 +916,7 @@ class Device:
     # CPUs
     unit_items: int = 0         # minimum number of work-items for each core before a work-item takes several steps
     least_groups: int = 0       # minimum number of groups; with fewer, each work-item is a group
+
     # minimum number of groups for work-items of tiles and reductions to form groups
     group_items: int = 0
     part_bytes: int = 0         # bytes of input of a work-item, if the input is large enough
@@ -964,6 +995,7 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
             table=TableNumbers(elements=1 << 62)),
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_80", language="cuda", units=108),            # A100
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_90", language="cuda", units=132),            # H100 SXM
+
     # as sm_90, with the instructions (wgmma) that only this architecture has
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_90a", language="cuda", units=132,
             contraction_gpu=ContractionGpuNumbers(warpgroup_tiles=(

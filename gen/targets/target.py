@@ -82,6 +82,7 @@ class Target:
     barrier: str = ""
     memory_barrier: str = ""          # a barrier that also orders accesses to buffers in memory
     shared_bytes: int = 0             # bytes of shared memory that every device has for a work-group
+
     # expression for the value of the lane {distance} lanes after this one, within parts of {width} lanes of a warp; ""
     # if the language has no shuffles
     shuffle: str = ""
@@ -89,9 +90,11 @@ class Target:
     may_alias: str = ""               # attribute of a vector type whose pointers may alias elements
     longest_vector: int = 0           # number of lanes of the longest vector type with a name
     declares_vectors: bool = False    # true if the file's template defines the vector types
+
     # true if the language itself loads and stores vectors at addresses that are aligned to one element only
     loads_anywhere: bool = False
     words: bool = True                # true if several elements are loaded as one word, through a union
+
     # true if each launch chooses between accesses of whole words and of single elements, by the alignment of its
     # pointers
     chooses_words: bool = False
@@ -104,6 +107,7 @@ class Target:
     shifts_modulo: bool = False       # true if the language defines a shift by s as a shift by s mod the width
     zeros: int = 256                  # number of zeros at the address `unknown_zeros`
     half_by_bits: bool = False        # true if integer operations convert f16
+
     # If half_by_bits is false: an expression that converts the bits {x} of an f16 to a float, and expressions that
     # convert a float and a double to the bits of an f16 ("": through memory).
     half_value: str = "vload_half(0, (const half *)&{x})"
@@ -118,6 +122,7 @@ class Target:
     matrix_instructions: bool = False  # true if kernels may use mma, ldmatrix and cp.async of PTX
     prepares: bool = False            # true if NAME_prepare computes the values that depend only on weights
     has_libraries: bool = False       # true if kernels may call libraries on the host
+
     # alignment, in bytes, of arrays in the scratch block. For OpenCL, it is the largest alignment that a device may
     # require of a sub-buffer.
     alignment: int = 64
@@ -125,12 +130,15 @@ class Target:
     local_bytes: int = 0              # maximum bytes of a program's small arrays that are local variables
     headers: Tuple[str, ...] = ()     # headers of a GPU's runtime and of its f16 type
     api_headers: Tuple[str, ...] = ()  # headers that the API header includes
+
     # line by which a file forbids fused multiply-add, unless `product` prevents it
     unfused: str = ""
     flushes: bool = False             # true if atomic sums of f32 flush subnormals to zero
+
     # the same language without vectors, if the file also contains a program for compilers without vectors
     plain: "Optional[Target]" = None
     embedded: bool = False            # true for small machines: no compiler extensions, no threads
+
     # for one file: the bytes of each of its kernels' arrays on the stack
     rooms: "List[int]" = field(default_factory=list, compare=False, repr=False)
     # for one file: the words (types, functions, macros) that its text uses, so that its template defines them
