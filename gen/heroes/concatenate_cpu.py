@@ -48,7 +48,7 @@ class Staged(Schedule):
 
 
 class ConcatenateCpuHero(Hero[Concatenate, Staged]):
-    """Rows of several operands, assembled in L1 before they are stored."""
+    """The hero that assembles the rows of several operands in L1 before it stores them."""
 
     name = "concatenate"
     nest_class = Concatenate

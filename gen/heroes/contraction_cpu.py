@@ -493,10 +493,10 @@ def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str,
 
 
 def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
-    """Return the numbers of the outer digits (batch dimensions) whose work-items follow each other for the same block
-    of columns, so that these columns of `units` stay in cache. `single` is then read once for each block of columns.
-    Return an empty list if this costs at least as much memory traffic as reading `units` once for each value of these
-    digits.
+    """Return the numbers of the outer dimensions (batch dimensions) whose work-items follow each other for the same
+    block of columns, so that these columns of `units` stay in cache. `single` is then read once for each block of
+    columns. Return an empty list if this costs at least as much memory traffic as reading `units` again for each index
+    of these dimensions.
     """
     shared = [k for k in nest.order if not nest.outer[k].units and not nest.outer[k].strips]
     times = math.prod(nest.outer[k].size for k in shared)
@@ -578,17 +578,17 @@ def _even(size: int, most: int) -> int:
 
 
 def _row(nest: Contraction) -> str:
-    """Return the name of the variable that counts rows."""
+    """Return the name of the C variable that counts rows."""
     return "row" if nest.rows is None else f"g{nest.rows}"
 
 
 def _line(nest: Contraction) -> str:
-    """Return the name of the variable that counts lines."""
+    """Return the name of the C variable that counts lines (a second dimension of rows)."""
     return "line" if nest.lines is None else f"g{nest.lines}"
 
 
 def _positions(nest: Contraction, lanes: int = 0) -> str:
-    """Return the map from the outer digits, a unit and a lane to the position in the result. A unit is a vector of
+    """Return the map from the outer dimensions, a unit and a lane to the position in the result. A unit is a vector of
     adjacent columns; its number is the variable `unit`. If units share columns, the variable `column` is the unit's
     first column instead. `lanes` is the number of lanes of a unit; 0 stands for all.
     """
@@ -616,16 +616,16 @@ def _lanes(nest: Contraction) -> int:
 
 
 def _flat(nest: Contraction, to_place: "Callable[[Shape], str]" = memory_map) -> str:
-    """Return the map from the position in the nest's index order to the place in the first result's memory. `to_place`
-    gives the map from the first result's index to this place.
+    """Return the map from the position in the nest's index order to the position in the first result's memory.
+    `to_place` gives the map from the first result's index to its memory.
     """
     root = nest.partition.roots[0]
     return compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, to_place(root.shape)))
 
 
 def _direct(nest: Contraction) -> Tuple[int, int]:
-    """Return the strides of rows and of lines in the result if the product itself is the result and its columns are
-    contiguous; otherwise (0, 0).
+    """Return the strides of rows and of lines (a second dimension of rows) in the result, if the result is the product
+    itself with contiguous columns; otherwise (0, 0).
     """
     roots, no = nest.partition.roots, (0, 0)
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot or nest.columns < nest.unit \

@@ -70,9 +70,10 @@ class ContractionGpuSchedule(Schedule):
 class ConditionText(NamedTuple):
     """A condition under which an element of an operand exists (is not padding): `line` + `step` is in [0, last].
 
-    line, step: C texts of the two summands. One depends on the operand's line, the other on the index along the sum.
-    low: true if the sum may be negative, so that the kernel compares it with 0.
-    high: true if the sum may exceed `last`, so that the kernel compares it with `last`.
+    line, step: C texts of the two summands. The first depends on the row of the left operand (or column of the right
+        operand), the second on the index along the sum.
+    low: true if the sum of both may be negative, so that the kernel compares it with 0.
+    high: true if the sum of both may exceed `last`, so that the kernel compares it with `last`.
     """
 
     line: str
@@ -120,7 +121,7 @@ class TiledOperand:
 class LoadedOperand(TiledOperand):
     """A copy of an operand to shared memory through registers.
 
-    along: true if steps of the sum are contiguous in memory; false if lines are.
+    along: true if the operand is contiguous along the sum (k), false if along the other dimension.
     element: type of an element in memory.
     value: C text of an element, converted to the type of the sums.
     word, put: types of the loaded words and of the stored words.
@@ -360,8 +361,9 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 # ---- maps ----
 
 def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
-    """Return two maps whose sum is a position in an operand (or the value of a condition): (batch, group of lines) ->
-    (a summand), and (group of steps) -> (a summand). They become separate C texts.
+    """Return two maps, of which each gives a summand of a position in an operand (or of a condition's value). The first
+    takes (batch, group of rows or columns), the second takes (group of steps along the sum). They become separate C
+    texts.
     """
     line, step = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
         (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
@@ -369,8 +371,9 @@ def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
 
 
 def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
-    """Return the map (batch, line, step) -> (position in an operand, or the value of a condition). Its domain includes
-    elements that do not exist, that is, padding.
+    """Return the map (batch, line, step) -> (position in an operand, or the value of a condition). A line is a row of
+    the left operand or a column of the right operand, a step is an index along the sum. The domain includes padding
+    elements.
     """
     line, step = apart(nest, of)
     lines, steps = algebra.info(line), algebra.info(step)
@@ -382,7 +385,9 @@ def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
 
 
 def element_map(nest: TiledProduct, operand: int) -> str:
-    """Return the map (batch, line, step) -> (position in an operand), restricted to the elements that exist."""
+    """Return the map (batch, line, step) -> (position in an operand), without padding elements. A line is a row of the
+    left operand or a column of the right operand, a step is an index along the sum.
+    """
     position = sum_map(nest, operand)
     inside = [f"{algebra.info(sum_map(nest, Inside(n))).results[0].text} in [0, {nest.conditions[n].last}]"
               for n in nest.conditions_of(operand)]
@@ -403,8 +408,8 @@ def part_map(nest: TiledProduct, schedule: ContractionGpuSchedule) -> str:
 def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[str, str]":
     """Return two maps from a thread's register tile to the block's tile: (thread, i) -> (row), and (thread, j) -> (c
     floordiv by), where c is the column in the block's tile of the thread's column j * by. The rows and columns of a
-    thread form groups of `unit` adjacent ones. A warp covers up to 8 threads across and 4 down, because this shape
-    reads the fewest words.
+    thread form groups of `unit` adjacent rows and columns. A warp covers up to 8 threads across and 4 down, because
+    this shape reads the fewest words.
     """
     tile = schedule.block
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
@@ -422,8 +427,9 @@ def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[
 
 
 def load_map(schedule: ContractionGpuSchedule, operand: int, along: bool, run: int) -> str:
-    """Return the map (thread, pass) -> (line, step): the first element, in the tile, that a thread loads in a pass.
-    run: the number of steps of one line that adjacent threads load together, if steps are contiguous in memory.
+    """Return the map (thread, pass) -> (line, step): the first element, in the tile, that a thread loads in a pass. A
+    line is a row of the left operand or a column of the right operand, a step is an index along the sum. run: the
+    number of steps of one line that adjacent threads load together, if the operand is contiguous along the sum.
     """
     tile, vec, threads = schedule.block, schedule.loads[operand], schedule.threads
     lines = (tile.rows, tile.columns)[operand]
@@ -507,8 +513,8 @@ def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "T
 
 
 def operand_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "Tuple[str, str]":
-    """Return two C texts whose sum is a position in an operand: one depends on `batch` and the line, one on `step`.
-    name: the C variable of the line.
+    """Return two C texts whose sum is a position in an operand. One depends on `batch` and on the row (or column, for
+    the right operand), whose C variable is `name`; the other depends on `step`, the index along the sum.
     """
     of_line, of_step = apart(nest, operand)
     line, step = algebra.rename(of_line, "batch", name), algebra.rename(of_step, "step")
@@ -530,7 +536,7 @@ def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "l
 
 def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: str, copied: str) -> Dict[str, Any]:
     """Return the fields of TiledOperand for operand k. copied: the map (.., pass) -> (line, step) of the elements that
-    a thread copies.
+    a thread copies. A line is a row of the left operand or a column of the right operand.
     """
     at, side, vec = algebra.c_text(copied, index, "term"), ("row", "column")[k], schedule.loads[k]
     lines, count = (schedule.block.rows, schedule.block.columns)[k], nest.counts[side]

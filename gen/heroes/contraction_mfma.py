@@ -79,13 +79,15 @@ class ContractionMfmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class FragmentOperand(TiledOperand):
-    """A copy of an operand through registers to shared memory, from where lanes read fragments.
+    """A copy of an operand through registers to shared memory, from where lanes read fragments. A line is a row of the
+    left operand or a column of the right operand.
 
-    along: true if steps of the sum are contiguous in memory; false if lines are.
+    along: true if the operand is contiguous along the sum, false if lines are adjacent in memory.
     word: the type of a load.
-    place: C text of the index in the tile of a line and a step.
+    place: C text of the index in the tile of a line and a step (index along the sum).
     elements: number of elements of a tile.
-    read_line, read_step: C texts of the first element that a lane reads of the n-th 16 lines of its wavefront.
+    read_line, read_step: C texts of the line and the step of the first element that a lane reads. `n` numbers the
+        groups of 16 lines of its wavefront.
     """
 
     along: bool
@@ -166,7 +168,9 @@ def _instruction(nest: TiledProduct) -> Instruction:
 # ---- maps ----
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """Return the map (line, step) -> (element of the tile in shared memory)."""
+    """Return the map (line, step) -> (element of the tile in shared memory). A line is a row of the left operand or a
+    column of the right operand, a step is an index along the sum.
+    """
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
     unit = WORD // size
     if nest.along_steps(operand):
@@ -181,7 +185,8 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 def read_map(nest: TiledProduct, schedule: ContractionMfmaSchedule, operand: int) -> str:
     """Return the map (wave, lane, n, word) -> (line, step): the first element, in the tile, of a word that a lane
-    reads. `n` numbers the groups of 16 lines of the wavefront, and `word` the groups of four words along the steps.
+    reads. A line is a row of the left operand or a column of the right operand, a step is an index along the sum. `n`
+    numbers the groups of 16 lines of the wavefront, and `word` the groups of four words along the steps.
     """
     instruction, size = _instruction(nest), element_bytes(nest)
     count, unit = (schedule.block.thread_rows // 4, schedule.block.thread_columns)[operand], WORD // size
@@ -212,7 +217,7 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "Tuple[st
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "List[SharedAccess]":
     """Return the accesses to shared memory: the stores of a block's threads to the tiles of both operands, and the
-    loads of lanes from there. A load is 16 bytes of a line, or single elements.
+    loads of lanes from there. A load is 16 bytes along the sum, or single elements.
     """
     found, unit = [], WORD // element_bytes(nest)
     for k in (0, 1):

@@ -86,12 +86,13 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class CopiedOperand(TiledOperand):
-    """A copy of an operand to shared memory, from where lanes load registers.
+    """A copy of an operand to shared memory, from where lanes load registers. A line is a row of the left operand or a
+    column of the right operand.
 
     elements: number of elements of a tile.
-    place: C text of the index in the tile of a line and a step.
-    read_line, read_step: C texts of the row that a lane gives to ldmatrix, or of the lane's element number `half`. They
-        refer to the n-th 16 lines of the warp and to the 32 bytes number `part` along the steps.
+    place: C text of the index in the tile of a line and a step (index along the sum).
+    read_line, read_step: C texts of the line and the step at which a lane reads, by ldmatrix or its element number
+        `half`. `n` numbers the groups of 16 lines of the warp, `part` the groups of 32 bytes along the sum.
     trans: true if ldmatrix transposes.
     pairs: true if ldmatrix transposes pairs of lines.
     """
@@ -225,21 +226,23 @@ def _instruction(nest: TiledProduct) -> Instruction:
 # ---- maps ----
 
 def in_pairs(nest: TiledProduct, operand: int) -> bool:
-    """Return true if ldmatrix transposes pairs of an operand's lines: elements are bytes, and lines are contiguous in
-    memory.
+    """Return true if ldmatrix transposes pairs of rows (or columns) of an operand: elements are bytes, and the operand
+    is not contiguous along the sum.
     """
     return element_bytes(nest) == 1 and not nest.along_steps(operand)
 
 
 def _paired(line: str) -> str:
-    """Return the line in memory, of 16 lines, that is line `line` of an instruction if ldmatrix transposes pairs of
-    lines.
+    """Return the line in memory that is line `line` of an instruction if ldmatrix transposes pairs of lines. A line is
+    one of 16 rows of the left operand or columns of the right operand.
     """
     return f"({line}) mod 8 * 2 + ({line}) floordiv 8"
 
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """Return the map (line, step) -> (element of the tile in shared memory)."""
+    """Return the map (line, step) -> (element of the tile in shared memory). A line is a row of the left operand or a
+    column of the right operand, a step is an index along the sum.
+    """
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
     row, at, width = ("line", "step", tile.steps) if nest.along_steps(operand) else ("step", "line", lines)
     # A lane reads `unit` elements of a row at once: 16 bytes for ldmatrix, or four elements of 64 bits.
@@ -260,7 +263,9 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
-    """Return the map (th_x, pass) -> (line, step): the first element, in the tile, that a thread copies in a pass."""
+    """Return the map (th_x, pass) -> (line, step): the first element, in the tile, that a thread copies in a pass. A
+    line is a row of the left operand or a column of the right operand, a step is an index along the sum.
+    """
     tile, vec = schedule.block, schedule.loads[operand]
     lines, threads = (tile.rows, tile.columns)[operand], schedule.threads
     count, number = lines * tile.steps // vec, f"(pass * {threads} + th_x)"
@@ -292,8 +297,9 @@ def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[s
 
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
     """Return the map (warp, lane, n, part) -> (line, step): the row of the tile whose address a lane gives to ldmatrix.
-    One ldmatrix loads four matrices, each from the addresses of 8 lanes. `n` numbers the groups of 16 lines of the
-    warp, `part` the groups of 32 bytes along the steps.
+    A line is a row of the left operand or a column of the right operand, a step is an index along the sum. One ldmatrix
+    loads four matrices, each from the addresses of 8 lanes. `n` numbers the groups of 16 lines of the warp, `part` the
+    groups of 32 bytes along the steps.
 
     The matrices of the left operand follow each other along lines, then along steps; those of the right operand along
     steps, then along lines. If pairs of lines are transposed, a matrix has two of every four steps, and the next matrix
@@ -335,9 +341,10 @@ def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "L
 
 
 def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """Return the map (warp, lane, n, part, half) -> (line, step): an element that a lane loads, in the tile. `n`
-    numbers the groups of 16 lines of the warp, `part` the steps of an instruction. For the left operand, both halves
-    belong to one instruction; for the right operand, to two adjacent instructions.
+    """Return the map (warp, lane, n, part, half) -> (line, step): an element that a lane loads, in the tile. A line is
+    a row of the left operand or a column of the right operand, a step is an index along the sum. `n` numbers the groups
+    of 16 lines of the warp, `part` the steps of an instruction. For the left operand, both halves belong to one
+    instruction; for the right operand, to two adjacent instructions.
     """
     tile = schedule.block
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
@@ -376,7 +383,7 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str
 
 def read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
     """Return the map (warp, lane, n, part, ..) -> (line, step): what a lane reads in the tile, by ldmatrix or by
-    elements.
+    elements. A line is a row of the left operand or a column of the right operand, a step is an index along the sum.
     """
     return (element_read_map if by_elements(nest) else row_map)(nest, schedule, operand)
 

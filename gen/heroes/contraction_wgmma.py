@@ -45,13 +45,14 @@ class ContractionWgmmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class ReadOperand(TiledOperand):
-    """A copy of an operand to shared memory, where wgmma reads it by descriptors.
+    """A copy of an operand to shared memory, where wgmma reads it by descriptors. A line is a row of the left operand
+    or a column of the right operand.
 
     elements: number of elements of a tile.
     begin: bytes of shared memory before this operand's tiles.
-    place: C text of the index in the tile of a line and a step.
+    place: C text of the index in the tile of a line and a step (index along the sum).
     read: C text of the index in the tile at which the warpgroup reads the 16 steps number `part`.
-    lines_beside: true if lines are contiguous in memory.
+    lines_beside: true if lines are adjacent in memory, false if the operand is contiguous along the sum.
     leading, stride: fields of the descriptor, in bytes.
     """
 
@@ -135,7 +136,9 @@ HERO = ContractionWgmmaHero()
 # ---- maps ----
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """Return the map (line, step) -> (element of the tile in shared memory)."""
+    """Return the map (line, step) -> (element of the tile in shared memory). A line is a row of the left operand or a
+    column of the right operand, a step is an index along the sum.
+    """
     lines, word = (tile.rows, tile.columns)[operand], WORD // element_bytes(nest)
     if nest.along_steps(operand):
         place = f"line * {ROW} + (step floordiv {word} xor line mod 8) * {word} + step mod {word}"
@@ -153,7 +156,8 @@ def tile_bytes(nest: TiledProduct, tile: GpuTile) -> "Tuple[int, int]":
 
 
 def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: int) -> str:
-    """Return the map (warpgroup, part) -> (element of the tile) for the first line and step that an instruction reads.
+    """Return the map (warpgroup, part) -> (element of the tile): the first element that an instruction reads for the
+    steps number `part`.
     """
     tile = schedule.block
     line = (f"warpgroup * {DOWN}", "0")[operand]

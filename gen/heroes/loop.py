@@ -50,7 +50,7 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":
-    """Return the stride of a map from a position to an address within each run of `run` positions; None if it is not
+    """Return the stride of a map from position to address, within each `run` successive positions; None if it is not
     constant.
     """
     run = min(run, elements)
@@ -93,7 +93,7 @@ def _lanes(device: Device, nest: Nest) -> int:
 
 
 def _repeats(partition: Partition, region: Region) -> int:
-    """Return the number of times that a region's loops run its statements for one element."""
+    """Return how many times the statements of a region (the body of nested loops) run for one element."""
     return math.prod(partition.ranges[name] for name in region.ranges)
 
 
@@ -135,8 +135,8 @@ def _looping(nest: Nest) -> "Optional[Entry]":
 
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """Return the schedule for a nest that is one loop over elements. Several registers run the loop at the same time:
-    as many as the processor has space for, or one vector of them if registers are single elements.
+    """Return the schedule for a nest that is one loop (a `while` for each element). Several registers run the loop
+    together: as many as the processor has space for, or one vector of them if registers are single elements.
     """
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
@@ -371,8 +371,8 @@ def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = 
 
 
 def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
-    """Return the registers of a step that run a loop over elements at the same time. A step that the end cuts has
-    `left` elements.
+    """Return the registers of a step that run a loop over elements together. A step that the end cuts has `left`
+    elements.
     """
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None
@@ -380,7 +380,7 @@ def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
 
 
 def step_body(context: Context, form: Form, index_type: str) -> Body:
-    """Return the code of a form, including the stores of all results."""
+    """Return the code that is planned by a form, including the stores of all results."""
     body, partition = Body(context.target, context.helpers, form, index_type, context.excess), form.partition
     body.region(partition.entry.body)
     if form.reads_first:

@@ -59,8 +59,8 @@ class Digits:
 
 
 def digits_of(nest: Reduction) -> "Tuple[Digits, IterationSpace]":
-    """Return the digits of the input and the accesses along them. Raise Refused if a result or side result has no
-    constant stride along the digits.
+    """Split the position in the input into digits (a mixed-radix number), and return them with the accesses along them.
+    Raise Refused if a result or side result has no constant stride along a digit.
     """
     dims, gone = nest.space.dims, nest.reduced
     names = [f"i{k}" for k in range(len(dims))]
@@ -162,7 +162,7 @@ class ReductionWriter:
     # ---- positions ----
 
     def out_position(self, at: "Dict[int, str]", inner: str = "") -> str:
-        """Return the position of a result among all results, as a map expression."""
+        """Return the position of a result in the array of all results, as a map expression."""
         digits = self.digits
         parts = [f"({at[k]}) * {digits.out[k]}" for k in digits.kept()]
         return " + ".join(parts + ([inner] if inner else [])) or "0"
@@ -246,7 +246,7 @@ class ReductionWriter:
         """Return the plans of the code that `store_totals` and `in_order` write."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
-            # a partition without results, at the positions of the parts' totals
+            # an empty partition, for the positions at which totals of parts are stored
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             return [self.form(self.map(f"part * {self.results} + {position}", box, ranges), box, sweep, empty)]
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))

@@ -311,7 +311,7 @@ class Reduce:
 
 @dataclass(frozen=True)
 class Digit:
-    """A loop over a reduced digit: its variable, and the first index and the end, as C texts."""
+    """A loop over a reduced dimension of the iteration space: its variable, first index and end, as C texts."""
 
     name: str
     first: str
@@ -518,15 +518,15 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                  index_type: str) -> None:
         super().__init__(context, nest, digits, sweep, index_type)
         self.device = context.device
-        self.at: Dict[int, str] = {}  # the map expression of each digit's index
+        self.at: Dict[int, str] = {}  # for each digit of the position in the input, its value as a map expression
         self.box: Dict[str, Tuple[int, int]] = {}  # the bounds of the variables in these expressions
         self.blocks: Optional[Blocks] = None
 
     # ---- positions ----
 
     def coordinates(self, block: str = "block") -> "List[Tuple[str, int]]":
-        """Return the digits of a work-item's number, as (name, size). block: the variable that counts a work-item's
-        blocks.
+        """Return the coordinates of a work-item as (name, size), which are the digits of its number. block: the
+        variable that counts a work-item's blocks.
         """
         digits, sweep = self.digits, self.sweep
         counts: List[Tuple[str, int]] = []
@@ -550,7 +550,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return counts
 
     def in_blocks(self, digit: int, size: int, width: int, block: str) -> int:
-        """Divide the range of a digit into blocks of `width`. Return the number of work-items that share the blocks."""
+        """Divide a dimension of `size` elements into blocks of `width`. Return the number of work-items that share the
+        blocks.
+        """
         sweep, streams = self.sweep, self.sweep.streams
         whole = max(1, size // width)
         per_stream, moved = whole // streams, size % (width * streams) != 0
@@ -574,15 +576,15 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return items
 
     def special(self) -> Optional[int]:
-        """Return the kept digit whose range is divided into blocks, if any."""
+        """Return the kept dimension that is divided into blocks, if any."""
         digits, sweep = self.digits, self.sweep
         if sweep.kind == "rows":
             return next(k for k in digits.kept() if digits.out[k] == 1)
         return digits.minor if digits.out[digits.minor] else None
 
     def loops(self, skip: Sequence[int] = (), cut: Optional[int] = None) -> List[Digit]:
-        """Return the loops over the reduced digits except those in `skip`. The loop over digit `cut` covers one part of
-        its range.
+        """Return the loops over the reduced dimensions except those in `skip`. The loop over dimension `cut` covers one
+        part.
         """
         loops = []
         for k in self.digits.reduced():
@@ -713,7 +715,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                                results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def steps(self, first: str, last: str, count: int, known: int, base: str = "") -> RowSteps:
-        """Return the whole steps along the minor digit.
+        """Return the whole steps along the minor dimension.
 
         count: number of steps; if a part has streams, of each stream.
         known: the number of steps from `first` to `last`, or a divisor of it (0: unknown).
@@ -855,8 +857,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- results ----
 
     def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
-        """Return the step for `count` vectors of results that are adjacent along a digit; with several `groups`, for
-        one group.
+        """Return the step for `count` vectors of results that are adjacent along a dimension; with several `groups`,
+        for one group.
         """
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")

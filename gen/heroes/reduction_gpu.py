@@ -84,8 +84,8 @@ class BlockSchedule(Schedule):
 # ---- numbers ----
 
 def _digit_units(digits: Digits, vec: int) -> "Dict[int, int]":
-    """Return the number of units along each reduced digit. A unit is a vector if the digit is the minor one, else one
-    index.
+    """Return the number of units to reduce along each reduced dimension. A unit is a vector along the minor dimension,
+    else one index.
     """
     return {k: digits.sizes[k] // (vec if k == digits.minor else 1) for k in digits.reduced()}
 
@@ -183,7 +183,9 @@ T = TypeVar("T")
 
 
 class Candidate(NamedTuple):
-    """A nest in the chosen index order, the digits of its input, and its accesses along these digits."""
+    """A nest in the chosen index order, the digits of the position in its input (a mixed-radix number), and its
+    accesses along these digits.
+    """
 
     nest: Reduction
     digits: Digits
@@ -488,13 +490,14 @@ class BlockWriter(reduction.ReductionWriter):
                           _needed(place, box, self.index_type))
 
     def wide(self) -> int:
-        """Return the number of vectors (or elements) along the digit that `across` counts; 1 if there is no such digit.
+        """Return the number of vectors (or elements) along the dimension that `across` counts; 1 if there is no such
+        dimension.
         """
         digit = self.sweep.digit
         return 1 if digit is None else self.digits.sizes[digit] // (self.sweep.vec if digit == self.digits.minor else 1)
 
     def kept_at(self) -> "Dict[int, str]":
-        """Return the index of each kept digit, as a map expression."""
+        """Return the index in each kept dimension, as a map expression."""
         block, minor = self.sweep, self.digits.minor
         along = f"column * {block.vec} + vec" if block.digit == minor and block.vec > 1 else "column"
         return {k: along if k == block.digit else f"g{k}" for k in self.digits.kept()}
@@ -625,7 +628,7 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- forms and maps, before the first statement ----
 
     def result_place(self) -> "Tuple[str, Box]":
-        """Return the positions of a thread's results, as a map expression, and the bounds of its variables."""
+        """Return the positions of a thread's results as a map expression, and the bounds of its variables."""
         return self.out_position(self.kept_at()), {**self.bounds,
                                                    **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
 

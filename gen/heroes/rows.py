@@ -61,7 +61,9 @@ class RowsHero(Hero[Rows, S]):
 
 
 def digits_of(nest: Rows) -> "Digits | None":
-    """Return the digits of the position in the rows' space. Their `out` has the strides of the digits in the totals."""
+    """Split the position in the rows into digits, a mixed-radix number, and return them. Their `out` has the strides of
+    the digits in the totals.
+    """
     space = nest.iteration_space()
     steps = space.accesses[0].strides if space else None
     return Digits(space.sizes, space.weights(), steps) if space and steps else None

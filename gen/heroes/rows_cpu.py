@@ -185,8 +185,8 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
 
 
 def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
-    """Return true if a strip (rows that a kernel multiplies and then reduces, gen/plan/strips.py) is a whole number
-    of work-items. row: the digit that counts a work-item's rows. elements: the number of elements of a row.
+    """Return true if a strip (rows that a kernel multiplies and then reduces, gen/plan/strips.py) is a whole number of
+    work-items. row: the dimension of a work-item's rows. elements: the number of elements of a row.
     """
     parts = list(zip(digits.weights, digits.sizes))
     return (all(weight >= strip or weight * size <= strip for weight, size in parts)
@@ -344,7 +344,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         loops = self.loops([digits.minor])
         size, step = digits.sizes[digits.minor], sweep.step
         count = size // step
-        registers = count * sweep.vec + -(-(size % step) // LANES)  # registers of a row along the minor digit
+        # number of registers of a row along the minor dimension
+        registers = count * sweep.vec + -(-(size % step) // LANES)
         run, weight = [], registers
         for k in reversed([k for k in digits.reduced() if k != digits.minor]):
             run.append(f"g{k} * {weight}")
@@ -473,7 +474,7 @@ class _Columns:
 
 
 def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
-    """Return the digits and the schedule of a reduction over the rows that is cut into `parts` parts."""
+    """Return the digits of the input and the schedule, for a reduction over the rows that is cut into `parts` parts."""
     return digits_of_reduction(nest)[0], SweepSchedule(kind="columns", parts=parts)
 
 

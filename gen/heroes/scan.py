@@ -227,8 +227,8 @@ class ScanWriter:
         return [Form(inits, inits.entry), *(self.form(*of) for of in self.steps_and_partitions())]
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
-        """Return the digits of a work-item's number (name and size) without that of rows, and the number of rows or
-        groups of rows.
+        """Return the coordinates of a work-item as (name, size), except that of rows, and the number of rows or groups
+        of rows.
         """
         count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
         return [("block", count)] * (count > 1), self.nest.outer

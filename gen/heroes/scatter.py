@@ -186,7 +186,8 @@ class ByUpdate(UpdateCode):
 
 @dataclass(frozen=True)
 class Position:
-    """The names of two variables: the position of an update in a result, and the position of the updates summed so far.
+    """The names of two C variables: the position at which an update changes a result, and the position of the updates
+    summed so far.
     """
 
     update: str
@@ -195,7 +196,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Sum:
-    """The variable in which successive updates of one position of a result are summed.
+    """The variable in which successive updates of the same element of a result are summed.
 
     zero: its initial value.
     first: C text of an update's value.
@@ -612,13 +613,13 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Gri
 
 
 def _runs(nest: Scatter, form: Updates) -> int:
-    """Return the number of threads. Each has a run of rows for one element of the window."""
+    """Return the number of threads. Each has several successive rows, for one element of the window."""
     rows = _rows(nest)
     return -(-rows // form.run) * (nest.shape.elements // rows)
 
 
 def _of_run(nest: Scatter, form: Updates) -> Thread:
-    """Return the updates of a thread: a run of rows, for one element of the window."""
+    """Return the updates of a thread: several successive rows, for one element of the window."""
     a, window, runs = nest.instruction.attributes, nest.shape.elements // _rows(nest), _runs(nest, form)
     # Updates are ordered by row, then by the window's order in memory, so that adjacent threads have adjacent elements
     # of the window.

@@ -1,14 +1,15 @@
-"""The transpose hero on CPUs: accesses whose contiguous digit differs from the output's minor digit go through register
-tiles.
+"""The transpose hero on CPUs: accesses that are contiguous along another dimension than the output's minor dimension go
+through register tiles.
 
-The position in the output is a mixed-radix number (gen/plan/digits.py). A tile is a box: `rows` positions along the
-other contiguous digit, and `lanes` positions along the minor digit. A source is loaded along its own contiguous digit
-and transposed in registers (gen/emit/register_tiles.py); a result with the other order is transposed back. All values
-are computed once, in the output's order.
+The iteration space has one dimension for each digit of the position in the output, a mixed-radix number
+(gen/plan/digits.py). A tile is a box: `rows` indices along the other contiguous dimension, and `lanes` indices along
+the minor dimension. A source is loaded along its own contiguous dimension and transposed in registers
+(gen/emit/register_tiles.py); a result with the other order is transposed back. All values are computed once, in the
+output's order.
 
-For large arrays of small elements, the loads of a tile alternate with the stores of the previous tile. If a digit is
-too short for a tile, as in tiled layouts, the next digits are added to it. Elements that are adjacent in all accesses
-are moved together, as one wider element.
+For large arrays of small elements, the loads of a tile alternate with the stores of the previous tile. If a dimension
+is too short for a tile, as in tiled layouts, the next dimensions are added to it. Elements that are adjacent in all
+accesses are moved together, as one wider element.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from gen.targets import COMPLEX, TINY, Target
 
 @dataclass(frozen=True)
 class RegisterTileSchedule(Schedule):
-    """A register tile: `vec` rows (along the source's contiguous digit), each of `registers_down` registers of `lanes`
-    elements (along the output's contiguous digit). If registers_down is 2, both cache lines of a row are stored one
-    after the other, so that they reach memory as a pair.
+    """A register tile: `vec` rows (along the source's contiguous dimension), each of `registers_down` registers of
+    `lanes` elements (along the output's contiguous dimension). If registers_down is 2, both cache lines of a row are
+    stored one after the other, so that they reach memory as a pair.
     """
 
     tile: bool = True
@@ -72,7 +73,7 @@ def takes(nest: Nest, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A nest without functions, the digits of its tiles (Frame), and a tile."""
+    """A nest without functions, the dimensions of its tiles (Frame), and a tile."""
 
     nest: Nest
     frame: "Frame"
@@ -151,7 +152,7 @@ def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
 
 @dataclass(frozen=True)
 class Frame:
-    """The digits along which tiles are cut: the iteration space, and the digits of a tile's rows and of its lanes,
+    """The dimensions of the iteration space that are cut into tiles: those of a tile's rows and those of its lanes,
     fastest first. joined: number of adjacent elements that are moved as one.
     """
 
@@ -169,20 +170,20 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """Return true if a tile of this size fits. The last tile is moved back so that it ends with the array; if
-        several digits form the rows or the lanes, it must move by whole sizes of the first digit.
+        """Return true if a tile of this size fits. The last tile is moved back so that it ends with the array. If
+        several dimensions form the rows or the lanes, it must move by whole multiples of the first dimension's size.
         """
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
 
     def outer(self) -> "Dict[int, int]":
-        """Return the digits that are neither rows nor lanes, with their sizes."""
+        """Return the dimensions that are neither rows nor lanes of tiles, with their sizes."""
         return {k: size for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)}
 
     def position(self, of: "Dict[int, str]") -> str:
-        """Return a position in memory, as a map expression, from the expressions of the digits. The expressions of rows
-        and lanes are those of their first digits.
+        """Return a position in memory as a map expression. of: for each dimension, its index as a map expression; the
+        index in all rows (or lanes) is given at their first dimension.
         """
         terms, weights = [], self.space.weights()
         for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):
@@ -195,8 +196,8 @@ class Frame:
 
 
 def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Frame:
-    """Return the digits of the tiles' rows and lanes. If a digit is too short for a tile, the next digits in memory
-    order are added to it.
+    """Choose the dimensions of the tiles' rows and lanes. If a dimension is too short for a tile, the next dimensions
+    in memory order are added to it.
     """
     minor = len(space.sizes) - 1
     regular = [a.strides for a in space.accesses if a.strides]
@@ -250,8 +251,8 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """Return the digits of a work-item's number as (name, size), slowest first: digits outside tiles, then the part
-    along rows, then the strip of tiles along lanes.
+    """Return the coordinates of a work-item as (name, size), slowest first: indices outside tiles, then the part along
+    rows, then the strip of tiles along lanes.
 
     Adjacent work-items have adjacent strips of the source's rows, so that together they complete rows of the output.
     The last tile, which is moved back, belongs to the work-item of the tile that it overlaps, so that the order of
@@ -266,11 +267,11 @@ def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
 
 
 class Origin(NamedTuple):
-    """The first element of a tile along a digit.
+    """The first index of a tile along a dimension.
 
-    map: the element as a map expression.
-    text: C text of its value, computed from the tile's number ("": it is the number).
-    last: its value in the last tile.
+    map: the index as a map expression.
+    text: C text of the index, computed from the tile's number ("": it is the number).
+    last: the index of the last tile.
     """
 
     map: str
@@ -279,8 +280,8 @@ class Origin(NamedTuple):
 
 
 def _origin(name: str, size: int, step: int) -> Origin:
-    """Return the first element of the tiles along a digit. If tiles do not divide the digit, the last tile overlaps the
-    tile before it.
+    """Return the first index of the tiles along a dimension. If tiles do not divide the dimension, the last tile
+    overlaps the tile before it.
     """
     unit = math.gcd(size, step)
     quanta, last = step // unit, (size - step) // unit
@@ -290,10 +291,11 @@ def _origin(name: str, size: int, step: int) -> Origin:
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns by which the loads of a tile alternate with the stores of the previous tile."""
+    """How the loads of a tile alternate with the stores of the previous tile."""
 
     count: int
-    # number of times per turn that the function `join` runs; it makes PIECES registers of PIECES loaded registers
+    # number of times that the function `join` runs before each store; it makes PIECES registers of PIECES loaded
+    # registers
     columns: int
     join: str
     register: str  # type of the joined registers
@@ -338,7 +340,8 @@ class TileStep(NamedTuple):
     """A tile as a step of the kernel.
 
     position: the map from the tile's coordinates, and an element of the tile, to the position in memory.
-    origins: for each digit, C text of the tile's first index, computed from the tile's number ("": it is the number).
+    origins: for each dimension, C text of the tile's first index, computed from the tile's number ("": it is the
+        number).
     """
 
     form: Form

@@ -1,17 +1,17 @@
 """The transpose hero on GPUs: a block of threads moves a tile through shared memory.
 
-The position in the first result is a mixed-radix number, whose digits are cut into tiles. A tile is a box: `rows`
-positions along the digits in which transposed accesses are contiguous, and `lanes` positions along the digits in which
-the first result is contiguous. Barriers separate three phases; in each phase, adjacent threads access adjacent
-addresses:
+The iteration space has one dimension for each digit of the position in the first result, a mixed-radix number
+(gen/plan/digits.py). A tile is a box: `rows` indices along the dimensions in which transposed accesses are contiguous,
+and `lanes` indices along the dimensions in which the first result is contiguous. Barriers separate three phases; in
+each phase, adjacent threads access adjacent addresses:
 - load: buffers that are contiguous along rows are read in their own order and stored to shared memory.
 - take: threads follow the lanes. They read transposed elements from shared memory and other buffers directly, compute,
   and store results.
 - store: results that are contiguous along rows are read from shared memory and written in their own order.
 
 A 32-bit word of a tile contains elements of one or two bytes from `pack` rows. A thread has `pack` rows of such words,
-and transposes blocks of pack x pack elements in its registers. If the minor digit of both sides is the same and short,
-its `unit` elements are moved together. The distance and rotation of a tile's rows in shared memory are chosen by
+and transposes blocks of pack x pack elements in its registers. If the minor dimension of both sides is the same and
+short, its `unit` elements are moved together. The distance and rotation of a tile's rows in shared memory are chosen by
 counting bank conflicts at the addresses that the maps give.
 """
 
@@ -43,7 +43,7 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class DigitAccess:
-    """A buffer that the kernel reads or writes, with its strides along the digits.
+    """A buffer that the kernel reads or writes, with its strides along the dimensions of the iteration space.
 
     maps: maps from the kernel's index to the position in the buffer. They are equal as functions, but accesses contain
         them in different forms.
@@ -114,8 +114,8 @@ class StagedAccess:
 
 @dataclass(frozen=True)
 class Frame:
-    """The digits along which tiles are cut: the sizes of all digits, the digits of a tile's rows and of its lanes
-    (fastest first), and the number of elements that are moved together.
+    """The dimensions of the iteration space: the sizes of all, those of a tile's rows and those of its lanes (fastest
+    first), and the number of elements that are moved together.
     """
 
     sizes: Tuple[int, ...]
@@ -133,12 +133,12 @@ class Frame:
 
     @property
     def outer(self) -> "List[int]":
-        """Return the digits outside tiles."""
+        """Return the dimensions that are neither rows nor lanes of tiles."""
         inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
         return [k for k in range(len(self.sizes)) if k not in inside]
 
     def counts(self, tile: SharedTileSchedule) -> "List[Tuple[str, int]]":
-        """Return the digits of a block's number as (name, size), slowest first."""
+        """Return the coordinates of a block as (name, size), slowest first."""
         tiles = [("row_tile", -(-self.high // tile.rows)), ("lane_tile", -(-self.wide // tile.lanes_))]
         return [(f"g{k}", self.sizes[k]) for k in self.outer] + [(name, count) for name, count in tiles if count > 1]
 
@@ -185,7 +185,8 @@ def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
 
 
 def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess]) -> "Optional[Tuple[Frame, List[DigitAccess]]]":
-    """Return the digits of tiles, and the accesses that are contiguous along rows; None if there are no such accesses.
+    """Choose the dimensions of the tiles' rows and lanes, and return them with the accesses that are contiguous along
+    rows; None if there are no such accesses.
     """
     last = len(space.sizes) - 1
     units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= device.line else [1]
@@ -205,8 +206,8 @@ def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess
 
 def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
           staged: Sequence[DigitAccess]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
-    """Return the digits of rows and of lanes. If a digit is short, or would leave much of its last tile empty, the
-    digits that continue it in memory are added.
+    """Return the dimensions of rows and of lanes. If a dimension is short, or would leave much of its last tile empty,
+    the dimensions that continue it in memory are added.
     """
     runs, line = {"rows": [row], "lanes": [lane]}, max(device.transpose_gpu.banks,
                                                        device.coalesced // min(a.width for a in staged) // unit)
@@ -288,7 +289,7 @@ def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: 
 # ---- maps ----
 
 class Local(NamedTuple):
-    """The elements of a thread in a phase.
+    """The elements that a thread copies or computes in one of the kernel's three phases.
 
     element: the map expressions of their (r, l, e): row, lane and element in the tile.
     counts: the sizes of the variables in these expressions.
@@ -301,7 +302,9 @@ class Local(NamedTuple):
 
 
 def _local(tile: SharedTileSchedule, vec: int, along: str) -> Local:
-    """Return the elements of a thread in a phase. along: "rows" or "lanes", which adjacent threads follow."""
+    """Return the elements of a thread in one of the kernel's phases. along: "rows" or "lanes", the direction in which
+    adjacent threads have adjacent elements.
+    """
     by_lanes = along == "lanes"
     high = tile.rows // tile.pack if by_lanes else tile.rows
     units = high * tile.lanes_ * tile.unit // vec
@@ -381,7 +384,7 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
 
 
 def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> int:
-    """Return the maximum number of bank conflicts in the two phases that access a tile."""
+    """Return the maximum number of bank conflicts in the two phases of the kernel that access a tile."""
     degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
@@ -423,7 +426,7 @@ def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A nest without functions, the digits of its tiles, a tile, and the accesses that go through it."""
+    """A nest without functions, the dimensions of its tiles, a tile, and the accesses that go through it."""
 
     nest: Nest
     frame: Frame
@@ -502,7 +505,7 @@ HERO = TransposeGpuHero()
 
 
 def _flat(frame: Frame, tile: SharedTileSchedule, nest: Nest, access: DigitAccess, vec: int, along: str) -> str:
-    """Return the map of a phase to positions in an access's buffer."""
+    """Return the map of one of the kernel's phases to positions in an access's buffer."""
     return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)),
                    access.index)
 
@@ -592,8 +595,12 @@ class Held:
 
 @dataclass(frozen=True)
 class TransposeGpuRecord:
-    """The record that templates/kernels/transpose_gpu.j2 prints. loads, stores: the phases along rows. Between these
-    phases, in each of `passes` passes, the threads for which `guard` is true compute `pack` rows of a step.
+    """The record that templates/kernels/transpose_gpu.j2 prints.
+
+    loads, stores: the copies between memory and shared memory, before and after the computation.
+    passes: number of passes of the computation.
+    guard: the condition that a thread computes something in a pass.
+    pack: number of rows that a thread computes in a step.
     """
 
     placing: Placing
@@ -608,7 +615,7 @@ class TransposeGpuRecord:
 
 
 def _thread(tiled: Candidate) -> str:
-    """Return the map from a thread and its step, in the phase along lanes, to the result's index."""
+    """Return the map from a thread and its step, in the phase that computes, to the result's index."""
     return compose(_in_output(tiled.frame, tiled.tile, tiled.tile.vec, "lanes"),
                    algebra.call("shape", "unmap", tiled.nest.shape.text))
 
@@ -682,7 +689,7 @@ class TransposeGpuWriter:
         return " && ".join(conditions(_at_last(index, vec, self.tile, box), box, self.index_type))
 
     def along_rows(self, stage: StagedAccess) -> Copy:
-        """Return the copy between a buffer and its tile, in a phase along rows."""
+        """Return the copy between a buffer and its tile."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
         self.flats.append(Touched("store" if access.write else "load", access.buffer, flat, size if vec > 1 else 0))

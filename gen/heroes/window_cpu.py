@@ -92,7 +92,7 @@ class WindowCpuHero(Hero[Nest, WindowSchedule]):
         lines = (plain.stream and sizes[-1] % lanes != 0 and inside[1] - inside[0] >= 4 * lanes
                  and lanes * written >= device.line)
         by_lines = replace(plain, lines=True)
-        # vectors are not aligned to lines if a guard or a gather makes their elements be computed one by one
+        # vectors are not aligned to cache lines if elements must be computed one by one, because of a guard or a gather
         lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")
         return [by_lines] * lines + [plain]
 

@@ -632,9 +632,10 @@ class TransposeCpuNumbers:
     # prefetch distance in bytes, in each row of a tile (with 256 bytes, the throughput is lower by 0.01 to 0.08 of a
     # copy's)
     prefetch: int = 512
-    # elements along the source's contiguous digit that a work-item moves, or a page of bytes if that is more
+    # elements along the source's contiguous dimension that a work-item moves, or a page of bytes if that is more
     run: int = 1024
-    # number of elements below which a digit is too short for tiles, so that the digits that follow it are added
+    # number of elements below which a dimension is too short for tiles, so that the dimensions that follow are added to
+    # it
     joined: int = 64
     # minimum number of bytes read and written for stores to bypass the caches although another kernel reads the result
     # (a copy of 9 MB of weights, and the convolution that reads the copy, 2 threads: 1.73 ms, with streaming stores
@@ -874,7 +875,7 @@ class TransposeGpuNumbers:
     # row of the tile, which is a line of 4-byte elements, even on devices whose wavefronts have 64 threads.
     tile_side: int = 32
     tile_threads: int = 32              # the number of threads of a block is a multiple of this number
-    run_lines: int = 8  # minimum number of tiles along a digit for which a mostly empty last tile is accepted
+    run_lines: int = 8  # minimum number of tiles along a dimension for which a mostly empty last tile is accepted
 
     # 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later
     banks: int = 32                     # banks of shared memory
@@ -974,7 +975,7 @@ class Device:
         return self.cpu and self.units * self.unit_items == 1
 
 
-# This is a core with 512-bit vectors. line, page: the processor's.
+# a core with 512-bit vectors; cache lines and pages are the processor's
 _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, unit_items=16, least_groups=4,
               group_items=64, part_bytes=256 << 10,
               scatter=ScatterNumbers(window_items=8, indexed_items=1, picked_rows=64, prefetch=32))

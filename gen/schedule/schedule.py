@@ -69,8 +69,8 @@ class Schedule:
 
     @property
     def interleaved(self) -> int:
-        """Return the number of registers over which neighbours in memory are spread in turn; 1 if neighbours are
-        lanes of one register.
+        """Return the number of registers over which adjacent elements in memory are spread in turn; 1 if adjacent
+        elements are lanes of one register.
         """
         return 2 if self.interleaved_pairs else self.interleaved_rows
 
