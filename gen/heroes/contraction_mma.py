@@ -40,7 +40,7 @@ BANKS = 128  # bytes of shared memory that all banks deliver at once
 class Instruction(NamedTuple):
     """An mma.sync instruction.
 
-    shape: its shape, as PTX writes it.
+    shape: its numbers of rows, columns and steps, as PTX writes them (m16n8k16).
     sums: the type of its sums.
     layout: prefix of the names of its fragments' layouts in sett_mma_layouts.h.
     """
@@ -322,7 +322,7 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
 
 
 def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """Return the index of an element in a fragment of the product's instruction (`held_in`)."""
+    """Return the index of an element in a fragment of this product's instruction; see `held_in`."""
     return held_in(_instruction(nest).layout, fragment, box, **given)
 
 

@@ -30,9 +30,11 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass over the elements of the rows.
+    """A pass over the elements of the rows that a work-item transforms.
 
-    kind: load, stage, turn, times or store. The kinds fill and keep compute the kernel of a convolution.
+    kind: "load" and "store" copy from and to memory. "stage" is a radix stage. "turn" multiplies by roots of unity
+        between the transforms of length n1 and n2. "times" multiplies by the kernel of a convolution, which "fill" and
+        "keep" compute at run time.
     of, to: the buffers that the pass reads and writes, "a" or "b".
     offset: index, in the table of roots of unity, of the first root of a stage.
     """

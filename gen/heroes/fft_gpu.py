@@ -293,9 +293,9 @@ def is_across(axis: Axis, side: int) -> bool:
 
 
 def blocks_of(axis: Axis, context: Context) -> FftBlocks:
-    """Return the rows of a block. There are enough rows to give work to its threads and, if adjacent rows are adjacent
-    in memory, to fill whole cache lines. If the device would have too few blocks, there are fewer rows, but enough for
-    a sector of a cache line.
+    """Return the numbers of rows and threads of a block. There are enough rows to give work to the threads and, if
+    adjacent rows are adjacent in memory, to fill whole cache lines. If the device would have too few blocks, there are
+    fewer rows, but enough for a sector of a cache line.
     """
     device, pair = context.device, 2 * axis.bytes
     numbers = device.fft_gpu

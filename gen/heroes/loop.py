@@ -206,12 +206,12 @@ class LoopHero(Hero[Nest, LoopSchedule]):
             few = nest.shape.elements < max(packed)
             loops = [LoopSchedule(chunks=nest.shape.elements, blocked=True) if few
                      else replace(loops[-1], vec=max(packed))]
-        # single elements, as stores may begin anywhere
+        # only schedules of single elements are possible, because a store may begin at any element
         if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):
             loops = loops[-1:]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
         down = falling(nest) if device.wide and plain and not at_index else 0
-        if at_index or products or down:  # such operands are read as contiguous vectors
+        if at_index or products or down:  # in these cases, operands are read as contiguous vectors, not interleaved
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_widened(device, nest, loop) for loop in loops]

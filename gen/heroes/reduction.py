@@ -179,7 +179,7 @@ class ReductionWriter:
     # ---- elements ----
 
     def values(self, body: Body) -> List[Value]:
-        """Return the elements of the step, after writing side results."""
+        """Write the side results of a step, and return the step's elements, which are the values to reduce."""
         body.region(body.function.body)
         roots = self.nest.inputs.roots
         values = [body.real(body.without_excess(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))

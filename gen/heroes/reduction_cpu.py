@@ -189,7 +189,9 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
 
         def cut_in(registers: int) -> Tuple[int, int, int]:
-            """Return (work-items without parts, parts, steps of a part) for blocks of `registers` accumulators."""
+            """Return three numbers for blocks of `registers` accumulators: the work-items if nothing is cut into parts,
+            the parts, and the steps of a part.
+            """
             items = -(-size // (registers * LANES)) * results // size
             together = numbers.column_rows if registers > numbers.column_registers and inner == 1 else 1
             return items, *parts(items, sizes[cut], inner * registers * LANES * width, numbers.part_rows,
@@ -883,7 +885,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         again = None
         if self.watched and not self.partial:
             again = StepCode.of_body(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)
-        # in kind "rows", all lanes belong to one result
+        # in kind "rows", all lanes of a register belong to the same result
         when = (" | ".join(f"odd[{n}]" for n in range(LANES)) if self.sweep.kind == "rows" else "odd[lane]"
                 if schedule.lanes > 1 else nan)
         return Results(step, again, schedule.lanes, nan, when)

@@ -3,11 +3,11 @@
 The position in the input is a mixed-radix number, whose digits are either kept or reduced (gen/plan/digits.py). A
 "unit" is a vector of adjacent elements if the minor digit is reduced, else a row. A block's threads form a box
 [rows][fold][across]:
-- across: adjacent columns, if the minor digit is kept; each thread has a vector of columns. If the minor digit is
-  reduced but too short to fill a cache line, the lowest kept digit.
-- fold: threads that share one result. Of the units to reduce, a thread takes every `fold`-th, so that in each step the
-  threads of a block access adjacent memory.
-- rows: further results, if the block has enough threads.
+- across: number of threads on adjacent columns, if the minor digit is kept; each thread has a vector of columns. If the
+  minor digit is reduced but too short to fill a cache line, these threads are along the lowest kept digit instead.
+- fold: number of threads that share one result. Of the units to reduce, a thread takes every `fold`-th, so that in each
+  step the threads of a block access adjacent memory.
+- rows: number of further results, if the block has enough threads.
 
 A thread folds its own elements into accumulators. Then the lanes of a warp are folded by shuffles, and the warps of a
 block through shared memory. OpenCL 1.2 has no shuffles; there, all threads fold in halves through shared memory. The
@@ -51,12 +51,14 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class BlockSchedule(Schedule):
-    """The schedule of a block. A unit is a vector of adjacent elements if the minor digit is reduced, else a row.
+    """The schedule of a block, whose threads form a box [rows][fold][across].
 
-    rows, fold, across: the box of threads; see the top of this file.
-    digit: the digit of the input that `across` counts (None: `across` is 1).
+    across: number of threads along adjacent results, which belong to the dimension `digit` of the input (None: 1
+        thread).
+    fold: number of threads that share one result.
+    rows: number of further results.
     slots: number of accumulators of a thread for each value.
-    unroll: number of steps whose loads may be issued together. A step is `fold` units.
+    unroll: number of steps whose loads may be issued together. In a step, each thread reduces a vector or a row.
     parts, per_part: number of parts into which the steps are cut, and steps of a part.
     """
 
@@ -313,7 +315,7 @@ class FoldRecord:
     warps: number of warps that share a result.
     shuffles: true if the lanes of a warp are folded by shuffles; false if all threads fold in halves through shared
         memory.
-    width: number of lanes of a warp that belong to the same row of the block's box of threads.
+    width: number of adjacent lanes of a warp over which shuffles fold.
     cells: number of values of a slot in shared memory (0: none).
     own: where a thread stores its values in shared memory.
     others: where a thread reads the values that it folds into its own.
@@ -391,8 +393,8 @@ class ThreadPlacement(NamedTuple):
 
 
 class StepUnit(NamedTuple):
-    """The unit that a thread reduces in a step: its number as a map expression, and the bounds of the expression's
-    variables.
+    """What a thread reduces in a step, a vector or a row: its number as a map expression, and the bounds of the
+    expression's variables.
     """
 
     text: str
@@ -505,8 +507,8 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- a thread's own steps ----
 
     def units(self) -> "Tuple[Optional[StepUnit], Optional[StepUnit]]":
-        """Return two units: that of a step that all threads of a block do, and that of a last step that only some
-        threads do.
+        """Return what a thread reduces, a vector or a row, in the steps that all threads of a block do, and in a last
+        step that only some threads do (None: there are no such steps).
         """
         block = self.sweep
         count, left = divmod(math.prod(_digit_units(self.digits, block.vec).values()), block.fold)

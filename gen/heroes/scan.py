@@ -31,8 +31,8 @@ Box = Dict[str, Tuple[int, int]]
 
 
 class At(NamedTuple):
-    """The elements of a step: the map from the step to an element's index, the bounds of its variables, and the step's
-    counts.
+    """The elements of a step: the map from the step to an element's index, the bounds of the map's variables, and the
+    step's schedule.
     """
 
     thread: str
@@ -219,7 +219,7 @@ class ScanWriter:
     # ---- forms, before the first statement ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
-        """Return the kinds of steps, each with its elements and the partition that it computes."""
+        """Return the elements of each kind of step, with the partition that the step computes."""
         return [(at, self.nest.steps) for at in self.columns_at() if at]
 
     def forms(self) -> "List[Form]":
@@ -296,7 +296,9 @@ class ScanWriter:
                 "last": last, "size": self.nest.size, "reverse": self.nest.reverse}
 
     def carry(self, slot: str, of: str = "a") -> Extend:
-        """Return the function that updates the carry of{id}slot: the carry is the previous result."""
+        """Return a function that computes the next results of a scan op and stores them in its carry, the C variables
+        whose names are `of`, the carry's id and `slot`.
+        """
         def extend(body: Body, h: int, x: List[Value]) -> List[str]:
             names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.types_of(h)))]
             new = self.next_prefix(body, h, names, [self.in_all_lanes(body, v) for v in x])

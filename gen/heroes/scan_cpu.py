@@ -33,7 +33,7 @@ from gen.targets import COMPLEX, TINY
 
 
 class ScanCpuHero(Hero[Scan, ScanSchedule]):
-    """The hero that writes one kernel, of the kind that the memory order and the combiner allow."""
+    """The hero that writes one kernel, for rows or for columns, as the memory order and the combiner allow."""
 
     name = "scan"
     nest_class = Scan
@@ -106,8 +106,8 @@ def _cheap(nest: Scan) -> bool:
 
 
 def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
-    """Return the schedule of the kind "columns". A work-item goes along `place` with a block of columns. If there are
-    few columns, it does so for several outer indices, one after another.
+    """Return the schedule of the kind "columns". A work-item scans a block of columns. If there are few columns, it
+    scans the same columns for several outer indices, one after another.
     """
     width = max(widths(nest))
     whole = max(1, nest.below // lanes)

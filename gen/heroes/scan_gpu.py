@@ -33,7 +33,7 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 
 class ScanGpuHero(Hero[Scan, ScanSchedule]):
-    """The hero that writes one kernel, of the kind that the memory order and the combiner allow."""
+    """The hero that writes one kernel, for rows or for columns, as the memory order and the combiner allow."""
 
     name = "scan"
     nest_class = Scan

@@ -401,7 +401,7 @@ class ScatterWriter:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
         self.at, self.of = (Body(d, helpers, form, index_type, excess) for form in _forms(nest, thread))
         self.excess, self.thread = excess, thread.map
-        self.named: List[Let] = []                       # the runtime variables of the position
+        self.named: List[Let] = []                       # definitions of the runtime variables in an update's position
         self.found: List[Value] = []                     # the indices that are read
         self.checks: List[List[str]] = []  # for each index, the conditions under which it is in range
         self.swaps: Dict[str, Swap] = {}  # the compare-and-swap functions, by name
@@ -427,8 +427,8 @@ class ScatterWriter:
         return body.text.lines
 
     def variables(self, also: str = "") -> List[Statement]:
-        """Return the lines that define the runtime variables that the position of an update uses, and the variable
-        `also`.
+        """Return the definitions of the runtime variables that the position of an update uses, and of the variable
+        named `also`.
         """
         return [let for let in self.named if let.name == also or self.of.uses(let.name)]
 
@@ -664,7 +664,7 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
 
     unindexed = [d for d in range(len(dims)) if d not in indexed and d not in a["inserted_window_dims"]]
     for among, items, least in (
-        # first choice: two work-items write no common cache line
+        # preferred: parts so large that two work-items never write to the same cache line
         (unindexed, device.scatter.window_items, 2 * device.line),
         (indexed, device.scatter.indexed_items, 0),
         (unindexed, device.scatter.window_items, 0),

@@ -192,7 +192,7 @@ HERO = SmallProductsCpuHero()
 
 
 def _counts(nest: SmallProduct, schedule: SmallProductsSchedule) -> "List[Tuple[str, int]]":
-    """Return the digits (name and size) of a work-item's number."""
+    """Return the coordinates of a work-item as (name, size)."""
     return [("block", -(-nest.counts["batch"] // schedule.products))]
 
 

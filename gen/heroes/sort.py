@@ -124,7 +124,7 @@ class SortedRows:
                        f"place in [0, {max(0, shape.dims[self.along] - 1)}]", memory_map(shape))
 
     def all_maps(self) -> List[str]:
-        """Return the maps of `maps` for all arrays that have elements."""
+        """Return the map of `maps` for each array that has elements."""
         return [self.maps(buffer.shape) for buffer in self.buffers if buffer.shape.elements]
 
     def lane(self, buffer: Buffer, index_type: str) -> Lane:
@@ -229,8 +229,10 @@ class SortWriter:
 
 @dataclass(frozen=True)
 class Field:
-    """The bits of one operand in a word: `bits` bits from bit `shift` on. key: the sort key that these bits represent;
-    they are then mapped so that integer order is the key's order. None: the operand's bits, unchanged.
+    """The bits of one operand in a word: `bits` bits from bit `shift` on.
+
+    key: the sort key that these bits represent, mapped so that integer order is the key's order. None: the bits are the
+        operand's bits, unchanged.
     """
 
     operand: int
@@ -245,7 +247,7 @@ class Word:
     """The elements of all operands at one index of the row, packed into one unsigned integer. The keys are the high
     bits, so that the order of these integers is the order of the elements.
 
-    A sort can move words in place of elements if each key is an unchanged element of an operand. `sure` is true if this
+    A sort can move words instead of elements if each key is an unchanged element of an operand. `sure` is true if this
     holds for all elements. If there are several operands, different words may have equal keys, so the sort must be
     stable.
 

@@ -43,7 +43,7 @@ from gen.schedule.devices import SortCpuNumbers
 class SortRowsSchedule(Schedule):
     """The schedule: `items` work-items, with `rows` rows each.
 
-    how: the method; see the top of this file.
+    how: the method, such as "network" or "words".
     digit: maximum number of bits of a radix digit.
     parts: number of work-items that share a row; 1: each row has one work-item.
     """
@@ -117,7 +117,7 @@ class Words:
 class SortRecord:
     """The values that templates/kernels/sort_cpu.j2 and topk_cpu.j2 print.
 
-    how: the method; see the top of this file.
+    how: the method, such as "network" or "words".
     size: number of elements of a row.
     kept: number of elements of a row in the results.
     count: number of rows.
@@ -126,7 +126,7 @@ class SortRecord:
     placed, place_bits: C type of integers of a key and an index, and the index's number of bits; "" if they are not
         used.
     block: number of elements that topk compares at once.
-    looked: number of elements that topk examines to find a limit of keys.
+    looked: number of elements from which topk gets a first bound of the results' keys.
     lanes: rows of the arrays, operands then results.
     groups: groups of keys, the least significant first.
     less: function that returns C text of the comparator at two indices.

@@ -294,8 +294,7 @@ class Turns:
     """How the loads of a tile alternate with the stores of the previous tile."""
 
     count: int
-    # number of times that the function `join` runs before each store; it makes PIECES registers of PIECES loaded
-    # registers
+    # number of times that `join` runs before each store; `join` interleaves PIECES loaded registers to PIECES registers
     columns: int
     join: str
     register: str  # type of the joined registers
@@ -306,8 +305,8 @@ class Turns:
 class TransposeCpuRecord:
     """The record that templates/kernels/transpose_cpu.j2 prints.
 
-    A work-item's number is a mixed-radix number: the digits outside tiles, then the part along rows, then the strip of
-    tiles along lanes. If tiles do not divide a digit, the last tile is moved back.
+    The coordinates of a work-item are its indices outside tiles, its part of the rows, and its strip of tiles along
+    lanes. If tiles do not divide a dimension, the last tile is moved back.
     """
 
     placing: Placing
@@ -392,8 +391,8 @@ def _on_cpu(tiled: Candidate, grid: Grid, context: Context) -> Kernel:
     tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
     ragged = bool(origins[minor])
     first, end = share("part", tile.chunks, parts, tiles)
-    # A coordinate with a single value is not in the map. Coordinates with variables of their own in the tile loops are
-    # renamed.
+    # A coordinate with a single value does not appear in the map. The coordinates that the tile loops count have
+    # variables of their own.
     names_of = {"strip": "strip" if ragged else f"g{minor}"}
     coordinates = [Coordinate(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results)
                    if count > 1 or name == "part" or (name == "strip" and ragged)]

@@ -45,8 +45,8 @@ from gen.targets import Target
 class DigitAccess:
     """A buffer that the kernel reads or writes, with its strides along the dimensions of the iteration space.
 
-    maps: maps from the kernel's index to the position in the buffer. They are equal as functions, but accesses contain
-        them in different forms.
+    maps: the map from the kernel's index to the position in the buffer, in each form in which the nest's accesses have
+        it.
     """
 
     buffer: Buffer
@@ -481,7 +481,7 @@ class TransposeGpuHero(Hero[Nest, Candidate]):
         yield from [placing for placing in [_placing(frame.counts(tile))] if placing]
 
     def accesses(self, nest: Nest, schedule: Candidate, context: Context) -> "List[Access]":
-        """Return the memory accesses of the phases along rows, then of the phase along lanes."""
+        """Return the memory accesses of the load and store phases, then those of the phase between them."""
         along = [Access("write" if stage.access.write else "read", stage.access.buffer,
                         _flat(schedule.frame, schedule.tile, schedule.nest, stage.access, stage.vec, "rows"), stage.vec)
                  for stage in schedule.stages]

@@ -88,7 +88,7 @@ class TransposeLinesHero(Hero[Nest, Candidate]):
                 yield Candidate(nest, space, digit, lines)
 
     def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
-        return ()  # elements are only moved, by the functions of register tiles
+        return ()  # there is no code for elements: the functions of register tiles move them
 
     def maps(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[str]":
         return TransposeLinesWriter(context, schedule, "").maps()
@@ -185,7 +185,7 @@ class TransposeLinesRecord:
 
 
 class Function(NamedTuple):
-    """A C function, and its arguments before those that all such functions have."""
+    """A C function, and the first arguments of its calls; all such functions have the same further arguments."""
 
     name: str
     arguments: Tuple[str, ...] = ()

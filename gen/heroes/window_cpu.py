@@ -97,7 +97,9 @@ class WindowCpuHero(Hero[Nest, WindowSchedule]):
         return [by_lines] * lines + [plain]
 
     def index_types(self, schedule: WindowSchedule) -> "Sequence[str]":
-        """Return the index types, a signed type first: adjacent reads then become one address with displacements."""
+        """Return the index types, a signed type first. Compilers know that signed sums do not wrap, and turn adjacent
+        reads into one address with displacements.
+        """
         return "int", "uint", "long"
 
     def forms(self, nest: Nest, schedule: WindowSchedule, context: Context) -> "Iterable[Form]":
@@ -304,7 +306,7 @@ def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> Ro
         thread, box, ends = _vectors(nest, sizes, schedule.inside, lanes)
         step = of(thread, box, True)
         begin, end, before, behind = algebra.c_text(ends, index_type).results if index_type else [""] * 4
-        # parentheses: & binds less tightly than <
+        # The parentheses are needed because & binds less tightly than <.
         columns += [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]
     else:
         first = -(-low // lanes) * lanes  # aligned to cache lines, if rows are

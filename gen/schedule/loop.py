@@ -18,8 +18,7 @@ class Interleaving:
     registers_down: number of consecutive registers for each of these `registers`, so that whole cache lines are
         written.
     moves: true if elements are only moved, in whole cache lines.
-    block: bytes of the blocks of rows that the last digit of the position selects, if such blocks are read one after
-        another; else 0.
+    block: bytes of a block of rows, if rows are read block after block; else 0.
     words: true if adjacent elements fill a 32-bit word and rows are whole registers; if false, shuffles spread them.
     row: number of elements of all rows together.
     width: bytes of the narrowest element that is written.
@@ -204,7 +203,7 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
                              stream=stream, moves=moved, streams=numbers.streams if burst and whole else 1, burst=burst,
                              l2_prefetch=numbers.prefetch if burst else 0,
                              order_prefetch=numbers.order_prefetch if in_order else 0)
-        # also try several streams of fused steps for the work-item's elements
+        # if elements are moved in whole cache lines, also try several streams of fused steps
         fused = max(1, numbers.row_bytes // (step * min(widths)))
         side = numbers.streams * fused
         most = chunks * plain.streams // side

@@ -75,10 +75,11 @@ class Schedule:
         return 2 if self.interleaved_pairs else self.interleaved_rows
 
     def prefetches(self) -> "List[Tuple[str, int]]":
-        """Return the cache levels that a step prefetches into, as named in the macros, each with its prefetch distance
-        in bytes."""
+        """Return (level, distance) for each cache level into which a step prefetches: the level's name in the prefetch
+        macros, and the prefetch distance in bytes.
+        """
         return [("L2", self.l2_prefetch), ("L1", self.l1_prefetch)]
 
     def text(self) -> str:
-        """Return a line that describes the schedule, for explain."""
+        """Return a line that describes the schedule, for `gen explain`."""
         return f"threads {self.threads}"

@@ -131,7 +131,7 @@ class Vector:
     """A vector type of a file in GNU C.
 
     element, lanes, bytes: type and number of its elements, and its size.
-    mask, mask_element: the vector type of its comparisons, and the element type of that.
+    mask, mask_element: the vector type of its comparisons, and that type's element.
     words: the names of the functions on the vector that the text uses.
     """
 

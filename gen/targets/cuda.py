@@ -118,8 +118,7 @@ class OnDevice(Runner):
     target: Target = TARGET
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        # Only code for the exact architecture (a name that ends in "a") may use the instructions of that architecture
-        # alone.
+        # Instructions that exist on one architecture only need this architecture's name, which ends in "a".
         arch = device.name if device.name.endswith("a") else "native"
         return [nvcc(), "-O3", f"-arch={arch}", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 
