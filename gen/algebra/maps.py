@@ -14,7 +14,7 @@ def numbers(values: Sequence[int]) -> str:
 
 
 class Variable(NamedTuple):
-    kind: str  # dim, range, rt
+    kind: str  # "dim", "range" or "rt" (a runtime variable)
     name: str
     lo: int
     hi: int

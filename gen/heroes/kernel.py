@@ -318,7 +318,9 @@ def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
 
 
 def _numbers(buffer: Buffer) -> str:
-    """Return the element type of a buffer; if its complex numbers are stored as separate parts, the complex type."""
+    """Return the element type of a buffer: the complex type if the buffer's shape is an array of real and imaginary
+    parts.
+    """
     dtype = buffer.shape.dtype
     return next(name for name, of in dtypes.TABLE.items() if of.kind == "complex" and of.part == dtype) \
         if buffer.parts else dtype

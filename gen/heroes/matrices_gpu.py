@@ -91,8 +91,8 @@ class MatrixBlockRecord:
     sides, solved: the number of right-hand sides of a block, and their view.
     vector_sizes: the numbers of left and of right vectors in the results of svd.
     even: number of rows that are paired; a row of zeros is added to an odd number of rows.
-    pair: C texts of the two rows of pair number `pair` in round number `round`. In pair 0, the first row is always the
-        last row of the matrix instead.
+    pair: C texts of the two rows of pair number `pair` in round number `round`. In pair 0, the second row is always row
+        `even` - 1 instead.
     searching: number of threads that search for a pivot.
     epsilon: half the distance from 1 to the next floating-point number.
     nan: a NaN, as C text.

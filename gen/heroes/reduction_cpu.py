@@ -521,7 +521,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         super().__init__(context, nest, digits, sweep, index_type)
         self.device = context.device
         self.at: Dict[int, str] = {}  # for each digit of the position in the input, its value as a map expression
-        self.box: Dict[str, Tuple[int, int]] = {}  # the bounds of the variables in these expressions
+        self.box: Dict[str, Tuple[int, int]] = {}  # for each variable in the expressions of `at`, its bounds
         self.blocks: Optional[Blocks] = None
 
     # ---- positions ----

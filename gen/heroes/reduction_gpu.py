@@ -639,7 +639,7 @@ class BlockWriter(reduction.ReductionWriter):
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         self.placement()
         steps = [self.step_form(unit) for unit in self.units() if unit]
-        if self.source:  # the second kernel reads totals at these positions of the scratch buffers
+        if self.source:  # the second kernel reads the totals of parts from scratch buffers
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             steps = [self.form(form.thread, form.box, form.loop, empty) for form in steps]
         return steps + self.stored_forms(*self.result_place(), Schedule(vec=self.slots))

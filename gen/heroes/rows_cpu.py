@@ -142,7 +142,8 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     count = sum(len(stage.kept) for stage in nest.stages)
     keeps = count * kept * LANES * width
     together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= numbers.block else 1
-    together = 1 if columns and sizes[row] % together else together      # each row once
+    # overlapping groups of rows would count some rows twice in the totals of columns
+    together = 1 if columns and sizes[row] % together else together
     totals = kept * LANES * sum(4 * max(1, dtypes.storage_bytes(hero.shape.dtype) // 4) for stage in nest.stages
                                 for hero in stage.columns)
     if of_row + shared + keeps + totals > numbers.held_bytes:
@@ -281,7 +282,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
     def __init__(self, whole: "RowsCpuWriter", stage: Stage, number: int) -> None:
         context = whole.context
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
-        self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
+        self.prefetched: "Dict[str, List[str]]" = {}        # prefetch statements, by the pointer of the buffer
         self.late = False  # true for the last stage, if it runs together with the second to last stage of the next row
 
         # statements of the previous row, which must precede the statements that overwrite its kept values

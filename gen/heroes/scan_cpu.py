@@ -249,8 +249,8 @@ class ScanCpuWriter(scan.ScanWriter):
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         common = self.common(*self.counts(), lanes)
-        # The last group of rows is moved back so that it ends with the last row. It overlaps the group before, which
-        # the same work-item computes.
+        # The last group of rows is moved back so that it ends with the last row. The group before it, with which it
+        # shares rows, belongs to the same work-item.
         if moved:
             turns, items = whole + 1, -(-whole // schedule.chunks)
             common["last"] = share("chunk", schedule.chunks, items, turns)[1] if items > 1 else str(turns)

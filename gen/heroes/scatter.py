@@ -341,8 +341,8 @@ HERO = ScatterHero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
-    """Return the number of rows of a thread and words about the choice; (1, "") if indices are not sorted. The number
-    of threads is at least the number of positions in the result that indices can select, and enough to fill the device.
+    """Return the number of rows of a thread, and words about the choice; (1, "") if indices are not sorted. There are
+    about as many threads as positions that indices can select, but more if the device needs them.
     """
     numbers = device.scatter
     if not sorted_indices(nest.instruction):

@@ -318,7 +318,7 @@ class TransposeCpuRecord:
     lane: str  # the variable of the tile's first lane, and its C text if tiles do not divide the lanes
     lane_origin: str
     last_strip: int
-    lanes: int                      # of a register
+    lanes: int                      # number of elements of a register
     vec: int  # numbers of registers: `vec` rows of a tile, each of `registers_down` registers
     registers_down: int
     loads: Sequence[Statement]  # lines before a tile's registers, for one register, and after them

@@ -170,7 +170,7 @@ class TransposeLinesRecord:
     first: str  # C texts of the first tile of stage "next" and of its end
     end: str
     parts: int
-    blocks: int                                 # of columns
+    blocks: int                                 # number of blocks of columns
 
     # true if columns are left over after whole tiles, so that one more tile is moved back to the last columns
     edge: bool

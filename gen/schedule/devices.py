@@ -50,7 +50,8 @@ class TileShape:
 
 
 VECTOR_BITS = 512           # bits of a CPU's vectors: a register of AVX-512
-PIECE = 16  # bytes of a part of a vector register; on x86 and ARM, instructions interleave elements within such a part
+# a vector register consists of parts of 16 bytes, within which instructions of x86 and ARM interleave elements
+PIECE = 16
 LINE = 64                   # bytes of a CPU's cache line
 PIECES = LINE // PIECE
 LANES = VECTOR_BITS // 32   # number of 32-bit elements of a CPU's vectors
@@ -80,10 +81,10 @@ MOST_DIVISIONS = 4
 TILED_ELEMENTS = 1 << 16
 # minimum number of elements of an operand for its windows to be split into two kernels (gen/lower/windows.py)
 WINDOW_ELEMENTS = 1 << 16
-# minimum stride of windows along the contiguous dimension for this split (32x32 blocks of f32[1024,1024], 1 thread:
-# 0.62 ms with two kernels, 2.1 ms with one)
+# minimum stride of windows along the contiguous dimension for windows to be split into two kernels (32x32 blocks of
+# f32[1024,1024], 1 thread: 0.62 ms with two kernels, 2.1 ms with one)
 WINDOW_STRIDE = 5
-WINDOW_OVERLAP = 32         # minimum number of elements of overlapping windows for this split
+WINDOW_OVERLAP = 32         # minimum number of elements of overlapping windows for windows to be split into two kernels
 
 # maximum stride, in elements, of a register's elements that are picked from whole vectors instead of loaded one by one
 # (slices with stride 2 to 4: f32 is 1.1 to 1.8 times as fast, u8 1.3 to 15 times)
@@ -98,7 +99,8 @@ TOPK_COST = 0.5             # vector instructions for an element of topk's opera
 TOPK_KEPT_COST = 64         # vector instructions for an element of topk's result
 LOCAL_ARRAY = 4096          # chosen: maximum bytes of an array that is a local variable of a program's C function
 
-# chosen: maximum number of work-groups of a kernel on such arrays that is inlined into the program's function
+# chosen: maximum number of work-groups of a kernel that is inlined into the program's function, if it accesses local
+#     arrays
 LOCAL_GROUPS = 8
 UNROLLED_STATEMENTS = 8     # maximum number of statements of a step whose loop over rows is unrolled
 
@@ -333,7 +335,7 @@ class ContractionGpuNumbers:
             (8, (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))))})
     # Tiles for wgmma, on devices that have it; a thread has two rows. They are not timed.
     warpgroup_tiles: Tuple[GpuTile, ...] = ()
-    warpgroup_sum_cost: int = 1000  # sum_cost for wgmma
+    warpgroup_sum_cost: int = 1000  # as sum_cost, for wgmma
 
     # Tiles for MFMA, by bytes of an element: 4 wavefronts, each of whose threads has 4 rows of an instruction. They are
     # not timed.
@@ -514,8 +516,8 @@ class ThreadsNumbers:
 
     # multiply-adds that register tiles do in the time of one vector instruction (f64 64x64x64, 1 thread: 5.8 us)
     tile_rate: float = 6
-    # tile_rate with matrix instructions, by the macro of these instructions (256x256x256, 1 thread: bf16 25 us, s8 14
-    # us)
+    # as tile_rate, with matrix instructions, by the macro of these instructions (256x256x256, 1 thread: bf16 25 us, s8
+    # 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
 
 
@@ -528,13 +530,13 @@ class LoopCpuNumbers:
 
     # chosen: maximum number of elements that may be computed in vectors of fewer lanes than the device's
     few_elements: int = 1024
-    least_lanes: int = 4                # chosen: minimum number of lanes of such vectors
+    least_lanes: int = 4  # chosen: minimum number of lanes of vectors that have fewer lanes than the device's
 
     # chosen: minimum estimated speedup for vectors of fewer lanes. Later loads of full vectors wait for stores of fewer
     #     lanes.
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group if a step is one element
-    scalar_elements: int = 4096         # minimum number of elements for work-items with such steps to form groups
+    scalar_elements: int = 4096  # minimum number of elements for work-items to form groups, if a step is one element
     cut_row_steps: int = 8              # minimum number of steps in a row for every row to end with a partial step
     streams: int = 4                    # equal parts of the memory that a work-item reads in turns
     pair_streams: int = 2               # `streams` if 16-bit elements are computed in pairs of registers
@@ -556,8 +558,8 @@ class LoopCpuNumbers:
     # prefetch distance in bytes of rows that indices select (throughput relative to a copy, in C on Intel, for rows of
     # 512 bytes, 1 KiB and 2 KiB: 0.87, 0.88 and 0.80; with a distance of 8 KiB 0.66, 0.67 and 0.67)
     gathered_prefetch: int = 32 << 10
-    # Loops over elements: the maximum number of 64-byte vectors that run such a loop at the same time, and the maximum
-    # number of registers of all their variables.
+    # Loops over elements (a `while` for each element): the maximum number of 64-byte vectors that run one loop
+    # together, and the maximum number of registers of all their variables.
     loop_rows: int = 4
     loop_registers: int = 24
     # maximum number of steps of a loop over elements for which a work-item computes one element after another, because
@@ -578,7 +580,7 @@ class SortCpuNumbers:
     long_row: int = 4096        # minimum number of elements of a row for long digits
     held_bytes: int = 32 << 10  # maximum bytes of words that a work-item has on the stack
     parts: int = 2              # work-items that share a very long row; each of them reads all of it
-    parted: int = 1 << 18       # minimum number of elements of such a row
+    parted: int = 1 << 18       # minimum number of elements of a row that several work-items share
     words: int = 256            # number of words of a long row that are computed at once
     sampled: int = 4096         # number of elements of a long row that are sampled to choose the ranges of its words
     range_digit: int = 8        # bits of the first radix digit; each of its values has a range of its own
@@ -713,14 +715,14 @@ class ScanCpuNumbers:
     """Numbers for scans on a CPU."""
 
     bytes: int = 8 << 10                # bytes of the carries of a block of columns
-    least_bytes: int = 512              # minimum bytes of such a block if blocks are halved to get more work-items
+    least_bytes: int = 512  # minimum bytes of a block of columns if blocks are halved to get more work-items
 
 
 @dataclass(frozen=True)
 class RowsCpuNumbers:
     """Numbers for rows that pass through several stages on a CPU (gen/heroes/rows_cpu.py)."""
 
-    turn_steps: int = 8                 # as ReductionCpuNumbers.turn_steps, for these shorter rows
+    turn_steps: int = 8                 # as ReductionCpuNumbers.turn_steps; rows that pass through stages are shorter
     held_bytes: int = 512 << 10         # maximum bytes of a row, so that it stays in L2 from one stage to the next
 
     # maximum bytes of 16 rows that pass through the stages together, so that they stay in L1
@@ -743,15 +745,15 @@ class ScatterNumbers:
 
     window_items: int = 0               # work-items for each core that share the windows of updates
 
-    # work-items for each core if each of them reads all indices (262144 elements of s32, 2 cores: two work-items 1.0 ns
-    # for an element, four 1.2 ns, one 1.25 ns)
+    # work-items for each core that share a scatter's result, if each of them reads all indices (262144 elements of s32,
+    # 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
     indexed_items: int = 0
     # number of rows that a work-item tests together, before it combines those that belong to it (256 and 1024 are as
     # fast)
     picked_rows: int = 0
     shared_updates: int = 4096          # minimum number of updates for CPU work-items to share the result
 
-    # minimum number of adjacent elements of the result that each of these work-items has
+    # minimum number of adjacent elements of the result for each of the CPU work-items that share it
     shared_neighbours: int = 128
     # prefetch distance in updates, for results larger than the cache whose updates are combined in order
     prefetch: int = 0
@@ -773,7 +775,7 @@ class FftNumbers:
 
     # chosen: maximum number of elements of a row for several rows to be transformed together, one in each lane
     short_row: int = 128
-    # the same maximum, if adjacent elements in memory are in different rows
+    # as short_row, if adjacent elements in memory are in different rows
     short_column: int = 2048
     # maximum bytes of a table of all roots of unity between the two transforms of a row; longer tables are replaced by
     # products of two tables
@@ -790,7 +792,7 @@ class FftGpuNumbers:
 
     threads: int = 512                  # maximum number of threads of a block
     elements: int = 8                   # complex numbers of a thread, if the block has fewer threads than the maximum
-    block_elements: int = 1024          # complex numbers of a block, if several rows are shorter than this
+    block_elements: int = 1024          # minimum number of complex numbers of a block; shorter rows share a block
     rows_bytes: int = 32 << 10          # maximum bytes of shared memory of a block of several rows
     sector: int = 32                    # minimum bytes that adjacent threads should access together
 
@@ -809,7 +811,7 @@ class MatricesNumbers:
     # one matrix for each multiprocessor.
     block_rows: int = 16
     few_block_rows: int = 5
-    block_threads: int = 256            # maximum number of threads of such a block
+    block_threads: int = 256            # maximum number of threads of a block that computes one matrix
 
     # elements of the matrix for each thread, if the block has fewer threads than the maximum
     block_thread_elements: int = 4
@@ -820,7 +822,9 @@ class BlockNumbers:
     """Numbers for a program's loops and branches that one block of GPU threads runs. They are chosen, not measured."""
 
     threads: int = 256                  # maximum number of threads of the block
-    groups: int = 8  # maximum number of blocks of each kernel in the loop; the single block does their work in turn
+    # maximum number of blocks of a kernel in the loop, if one block of threads runs the loop and does their work in
+    # turn
+    groups: int = 8
 
 
 @dataclass(frozen=True)
@@ -849,7 +853,7 @@ class ReductionGpuNumbers:
     thread_results: int = 4             # partial results (accumulators) of a thread that has one result
     unit_blocks: int = 2  # number of blocks for each multiprocessor below which the input is cut into parts
     part_blocks: int = 4                # number of blocks for each multiprocessor after the input is cut
-    part_loads: int = 4                 # minimum number of loads of a thread for its input to be cut into parts
+    part_loads: int = 4                 # minimum number of loads of each thread for the input to be cut into parts
 
 
 @dataclass(frozen=True)
@@ -914,7 +918,6 @@ class Device:
     page: int = 4096            # bytes of a page of memory
     most_bytes: int = 0         # chosen: maximum bytes of a program's scratch and stack; 0: no limit
 
-    # CPUs
     unit_items: int = 0         # minimum number of work-items for each core before a work-item takes several steps
     least_groups: int = 0       # minimum number of groups; with fewer, each work-item is a group
 
@@ -1004,7 +1007,7 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
                 GpuTile(64, 64, 2, 16, 64, 0.35, 4)))),
     # one of the two dies of an MI250
     replace(_GPU, shared_tiles=SharedTiles(), name="gfx90a", language="hip", warp=64, units=104,
-            # its MFMA instructions for 16-bit types flush subnormals, so these types are left out
+            # MFMA instructions for 16-bit types flush subnormals on this device, so these types are left out
             contraction_gpu=ContractionGpuNumbers(wave_types=("f32", "f64", "s8"))),
     replace(_GPU, shared_tiles=SharedTiles(), name="gfx942", language="hip", warp=64, units=304,    # MI300X
             contraction_gpu=ContractionGpuNumbers(wave_types=("f32", "f64", "bf16", "f16", "s8"))),

@@ -135,7 +135,7 @@ class Target:
     unfused: str = ""
     flushes: bool = False             # true if atomic sums of f32 flush subnormals to zero
 
-    # the same language without vectors, if the file also contains a program for compilers without vectors
+    # the same language without vectors, if the file also contains a program for compilers that have no vectors
     plain: "Optional[Target]" = None
     embedded: bool = False            # true for small machines: no compiler extensions, no threads
 
@@ -224,12 +224,12 @@ class Target:
 
     @property
     def unroll_twice(self) -> str:
-        """Return the line before a long loop that is to be unrolled twice; "" if the language has no such line."""
+        """Return the line before a long loop that is to be unrolled by 2; "" if the language has no such line."""
         return ""
 
     @property
     def unroll_few(self) -> str:
-        """Return the line before a loop that is to be unrolled four times; "" if the language has no such line."""
+        """Return the line before a loop that is to be unrolled by 4; "" if the language has no such line."""
         return ""
 
     @property
