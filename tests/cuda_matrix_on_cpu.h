@@ -1,12 +1,12 @@
-// cuda_matrix_on_cpu.h - the PTX instructions of matrix products, on the CPU (included by cuda_on_cpu.h).
-//
-// The only source is the PTX manual, in its sections on mma, ldmatrix, cp.async and wgmma. It defines which lane and register
-// holds which element, which bytes each lane reads, and when a copy has arrived. Sums are added in the order of k.
-//
-// FAULTS, in addition to those of cuda_on_cpu.h: an address that is not aligned to the access; a copy of a size that does
-// not exist; a wgmma whose thread has not fenced its copies or its registers, or whose descriptor is outside the launch's
-// shared memory or of a kind that these kernels do not use. A copy arrives only when its thread waits for its group, so a
-// missing wait leaves poison. A wgmma reads and adds when its group is waited for.
+/* cuda_matrix_on_cpu.h - the PTX instructions of matrix products, on the CPU (included by cuda_on_cpu.h).
+ *
+ * The only source is the PTX manual, in its sections on mma, ldmatrix, cp.async and wgmma. It defines which lane and register
+ * holds which element, which bytes each lane reads, and when a copy has arrived. Sums are added in the order of k.
+ *
+ * FAULTS, in addition to those of cuda_on_cpu.h: an address that is not aligned to the access; a copy of a size that does
+ * not exist; a wgmma whose thread has not fenced its copies or its registers, or whose descriptor is outside the launch's
+ * shared memory or of a kind that these kernels do not use. A copy arrives only when its thread waits for its group, so a
+ * missing wait leaves poison. A wgmma reads and adds when its group is waited for. */
 #ifndef SETT_CUDA_MATRIX_ON_CPU_H
 #define SETT_CUDA_MATRIX_ON_CPU_H
 
@@ -33,10 +33,10 @@ static inline float sett_mma_f16(uint32_t bits) { return __half2float(__ushort_a
 static inline int sett_mma_s8(uint32_t bits) { return (int8_t)bits; }
 static inline int sett_mma_u8(uint32_t bits) { return (int)(bits & 0xff); }
 
-// D = A B + C of 16 x 8: groupID = lane / 4, threadID_in_group = lane % 4. Accumulator i: row groupID + 8 (i / 2), column
-// 2 threadID_in_group + i % 2. A register holds `pack` values along k. Value i of A is in row groupID (groupID + 8 if i / pack
-// is odd) at k = pack threadID_in_group + i % pack (plus 4 pack if i >= 2 pack). Value i of B is in column groupID at
-// k = pack threadID_in_group + i % pack (plus 4 pack if i >= pack).
+/* D = A B + C of 16 x 8: groupID = lane / 4, threadID_in_group = lane % 4. Accumulator i: row groupID + 8 (i / 2), column
+ * 2 threadID_in_group + i % 2. A register holds `pack` values along k. Value i of A is in row groupID (groupID + 8 if i / pack
+ * is odd) at k = pack threadID_in_group + i % pack (plus 4 pack if i >= 2 pack). Value i of B is in column groupID at
+ * k = pack threadID_in_group + i % pack (plus 4 pack if i >= pack). */
 template <int pack, class Sum, class Value>
 static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b, Value (*value)(uint32_t)) {
   const int lane = sett.current % 32, first = sett.current - lane, width = 32 / pack;
@@ -60,8 +60,8 @@ static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b
 #define sett_ptx_mma_m16n8k32_s32_s8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_s8)
 #define sett_ptx_mma_m16n8k32_s32_u8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_u8)
 
-// The same for f64 with 4 values of k: value i of A is in row groupID + 8 i at k = threadID_in_group, and the value of B in
-// column groupID at k = threadID_in_group. Each product is added with one rounding.
+/* The same for f64 with 4 values of k: value i of A is in row groupID + 8 i at k = threadID_in_group, and the value of B in
+ * column groupID at k = threadID_in_group. Each product is added with one rounding. */
 static inline void sett_mma_16x8x4(int line, double *d, const double *a, const double *b) {
   const int lane = sett.current % 32, first = sett.current - lane;
   sett_mma_bring(line, a, 2 * sizeof *a, b, sizeof *b);
@@ -88,8 +88,8 @@ static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
 
 // ---- ldmatrix ----
 
-// Load four matrices of 8 x 8 elements of 16 bits. Lane l passes the address of row l % 8 of matrix l / 8. From each matrix
-// it gets the elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans, of row l / 4 of the transposed matrix.
+/* Load four matrices of 8 x 8 elements of 16 bits. Lane l passes the address of row l % 8 of matrix l / 8. From each matrix
+ * it gets the elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans, of row l / 4 of the transposed matrix. */
 static inline void sett_ldmatrix(int line, uint32_t *to, const void *row, bool trans) {
   const int lane = sett.current % 32, first = sett.current - lane;
   if ((uintptr_t)row % 16) {
@@ -213,10 +213,10 @@ static inline sett_thread_products &sett_own_products(void) {
   return own;
 }
 
-// Return an element of the matrix that a descriptor describes, with the swizzle of 128 bytes: bits 7 to 9 of an address are
-// XORed into bits 4 to 6. A descriptor has the address in bits 0 to 13, the leading offset in 16 to 29 and the stride offset
-// in 32 to 45, all in units of 16 bytes; the row offset of the swizzle in 49 to 51; the kind of swizzle in 62 to 63 (1: 128
-// bytes).
+/* Return an element of the matrix that a descriptor describes, with the swizzle of 128 bytes: bits 7 to 9 of an address are
+ * XORed into bits 4 to 6. A descriptor has the address in bits 0 to 13, the leading offset in 16 to 29 and the stride offset
+ * in 32 to 45, all in units of 16 bytes; the row offset of the swizzle in 49 to 51; the kind of swizzle in 62 to 63 (1: 128
+ * bytes). */
 static inline float sett_wgmma_element(const sett_product &p, uint64_t descriptor, bool lines, int line, int k) {
   const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
                  stride = (descriptor >> 32 & 0x3fff) << 4;

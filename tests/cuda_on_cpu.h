@@ -1,27 +1,39 @@
-// cuda_on_cpu.h - the part of CUDA that runs a generated .cu as C++17 on the CPU, and finds faults that a GPU hides.
-//
-// It replaces <cuda_runtime.h> and <cuda_fp16.h>. A launch runs one block after another. The threads of a block are
-// fibres that switch at barriers and at exchanges between lanes. A thread that has ended leaves its stack to the next
-// thread, so that a kernel without barriers is a plain loop over its threads. Compile with -ffp-contract=off: then + - * /
-// and square roots give CUDA's results; other functions are libm's. A launch that a device would refuse is refused.
-//
-// FAULTS end the launch with cudaErrorLaunchFailure and a line on standard error, which is also in `sett_cuda_fault`:
-//   a barrier where some threads have ended, or wait at the barrier of another line; an exchange (shuffle, __syncwarp)
-//   where lanes of the mask have ended, wait elsewhere or pass another mask; a mask without the lane itself; a value from
-//   a lane outside the mask; an atomic at an odd address; bytes written outside a block of cudaMallocAsync (cudaFreeAsync
-//   then returns cudaErrorIllegalAddress). A stack that is too small causes a segmentation fault, and so does an access
-//   more than 256 bytes outside a block of cudaMallocAsync.
-// ORDERS: the order of blocks and threads changes from launch to launch: ascending, descending, then shuffled differently
-//   each time (`sett_cuda_order`: 0, 1, 2.. selects one order for all later launches; -1: a new one each time). If a
-//   barrier is missing, the results of one order differ.
-// POISON: shared memory before each block, and memory of cudaMallocAsync, hold bytes 0xff (a NaN) or 0x7f alternately.
-// ALIGNMENT: with -fsanitize=alignment an access traps if its address is not aligned to its type.
-// BOUNDS: with -fsanitize=bounds an index outside the type of a shared array traps. With -fsanitize=address shared arrays
-//   are plain static arrays with red zones, and are not poisoned, because compilers give no red zones to variables in a
-//   section of their own. Blocks of cudaMallocAsync then have red zones, too. Buffers of the caller have the protection
-//   that the caller gives them (malloc under ASan, unmapped pages in gen/run/harness/c.c).
-// DYNAMIC: dynamic shared memory of a launch is SETT_DYNAMIC_SHARED; more than 48 KiB needs cudaFuncSetAttribute first.
-// Only one launch runs at a time.
+/* cuda_on_cpu.h - the part of CUDA that runs a generated .cu as C++17 on the CPU, and finds faults that a GPU hides.
+ *
+ * It replaces <cuda_runtime.h> and <cuda_fp16.h>. A launch runs one block after another. The threads of a block are
+ * fibres that switch at barriers and at exchanges between lanes. A thread that has ended leaves its stack to the next
+ * thread, so that a kernel without barriers is a plain loop over its threads. A launch that a device would refuse is
+ * refused. Only one launch runs at a time.
+ *
+ * Compile with -ffp-contract=off. Then sums, products, quotients and square roots equal CUDA's; other functions are
+ * libm's.
+ *
+ * FAULTS: these end the launch with cudaErrorLaunchFailure and a line on standard error, which is also in
+ * `sett_cuda_fault`:
+ *   - a barrier, if a thread of the block has ended or waits at the barrier of another line
+ *   - an exchange (shuffle, __syncwarp), if a lane of the mask has ended, waits elsewhere or passes another mask
+ *   - a mask without the lane itself, and a value from a lane outside the mask
+ *   - an atomic at a misaligned address
+ *   - bytes written outside a block of cudaMallocAsync (cudaFreeAsync then returns cudaErrorIllegalAddress)
+ * A stack that is too small causes a segmentation fault, and so does an access more than 256 bytes outside a block of
+ * cudaMallocAsync.
+ *
+ * ORDERS: the order of blocks and threads changes from launch to launch: ascending, descending, then shuffled
+ * differently each time. If a barrier is missing, the results of one order differ. `sett_cuda_order` = 0, 1, 2.. selects
+ * one order for all later launches; with -1 each launch has another.
+ *
+ * POISON: before each block, shared memory is filled with bytes 0xff (a NaN) or 0x7f alternately. So is memory of
+ * cudaMallocAsync.
+ *
+ * ALIGNMENT: with -fsanitize=alignment an access traps if its address is not aligned to its type.
+ *
+ * BOUNDS: with -fsanitize=bounds an index outside the type of a shared array traps. With -fsanitize=address shared
+ * arrays are plain static arrays with red zones, and are not poisoned, because compilers give no red zones to variables
+ * in a section of their own. Blocks of cudaMallocAsync then have red zones, too. Buffers of the caller have the
+ * protection that the caller gives them (malloc under ASan, unmapped pages in gen/run/harness/c.c).
+ *
+ * DYNAMIC: the dynamic shared memory of a launch is SETT_DYNAMIC_SHARED. More than 48 KiB needs cudaFuncSetAttribute
+ * first. */
 #ifndef SETT_CUDA_ON_CPU_H
 #define SETT_CUDA_ON_CPU_H
 #include <math.h>
@@ -561,8 +573,12 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
 enum { SETT_GUARD = 256 };
 static const uint64_t sett_magic = 0x5e77a110ca7ed000u;
 
-// A mapping consists of a protected page; a guard of at least SETT_GUARD bytes, which begins with the record of the block; the data; a
-// second guard of less than SETT_GUARD bytes; and a protected page.
+/* The memory of a block, in order of addresses:
+ *   - a page without access
+ *   - a guard of at least SETT_GUARD bytes, which begins with the block's record
+ *   - the data
+ *   - a guard of less than SETT_GUARD bytes
+ *   - a page without access */
 static inline size_t sett_room(size_t bytes) { return (bytes + 2 * SETT_GUARD - 1) / SETT_GUARD * SETT_GUARD; }
 
 static inline size_t sett_pages(size_t bytes) { return (sett_room(bytes) + SETT_PAGE - 1) / SETT_PAGE * SETT_PAGE; }

@@ -1,9 +1,9 @@
-// hip_matrix_on_cpu.h - AMD's MFMA instructions, on the CPU (included by hip_on_cpu.h).
-//
-// The only source is the register layouts in the instruction set guides of CDNA 2 and CDNA 3, which define which lane and
-// register holds which element. Sums are added in the order of k.
-//
-// FAULTS, in addition to those of cuda_on_cpu.h: a wavefront whose number of lanes is not 64.
+/* hip_matrix_on_cpu.h - AMD's MFMA instructions, on the CPU (included by hip_on_cpu.h).
+ *
+ * The only source is the register layouts in the instruction set guides of CDNA 2 and CDNA 3, which define which lane and
+ * register holds which element. Sums are added in the order of k.
+ *
+ * FAULTS, in addition to those of cuda_on_cpu.h: a wavefront whose number of lanes is not 64. */
 #ifndef SETT_HIP_MATRIX_ON_CPU_H
 #define SETT_HIP_MATRIX_ON_CPU_H
 
@@ -14,8 +14,9 @@ template <class Sum> struct sett_mfma_values { static Sum a[SETT_THREADS][4], b[
 template <class Sum> Sum sett_mfma_values<Sum>::a[SETT_THREADS][4];
 template <class Sum> Sum sett_mfma_values<Sum>::b[SETT_THREADS][4];
 
-// D = A B + C of 16 x 16, k elements deep: lane l has elements i = l % 16 of A and j = l % 16 of B at k = count (l / 16) to
-// count (l / 16) + count - 1. Register r of D is in column l % 16 and row 4 (l / 16) + r, or for f64 (by_four) 4 r + l / 16.
+/* D = A B + C of 16 x 16, k elements deep: lane l has elements i = l % 16 of A and j = l % 16 of B at k = count (l / 16) to
+ * count (l / 16) + count - 1. Register r of D is in column l % 16 and row 4 (l / 16) + r, or for f64 (by_four) 4 r + l / 16.
+ */
 template <int count, bool by_four, class Sum, class Value>
 static void sett_mfma_16x16(int line, Sum *d, const Value *a, const Value *b, Sum (*value)(Value)) {
   typedef sett_mfma_values<Sum> brought;

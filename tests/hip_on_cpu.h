@@ -1,6 +1,7 @@
-// hip_on_cpu.h - HIP's names for cuda_on_cpu.h, with wavefronts of SETT_LANES threads.
-//
-// It replaces <hip/hip_runtime.h> and <hip/hip_fp16.h>. A shuffle has no mask, so all lanes of the wavefront must take part in it.
+/* hip_on_cpu.h - HIP's names for cuda_on_cpu.h, with wavefronts of SETT_LANES threads.
+ *
+ * It replaces <hip/hip_runtime.h> and <hip/hip_fp16.h>. A shuffle has no mask, so all lanes of the wavefront must take part in it.
+ */
 #ifndef SETT_HIP_ON_CPU_H
 #define SETT_HIP_ON_CPU_H
 #ifndef SETT_LANES

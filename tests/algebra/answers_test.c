@@ -165,7 +165,7 @@ static void shapes(void) {
   NOT_TAKEN(sett_tile_is_most_major(&good, -1));
   NOT_TAKEN(sett_tile_stage(&plan, 0, SETT_TILE_COMBINED, list));
   NOT_TAKEN(sett_tile_equal(&good, &other));
-  /* a list of -1s is no permutation: the shape has an error, and its dimensions */
+  /* {-1, -1} is no permutation, so the shape has an error */
   shape = sett_tile_permute(&good, found);
   CHECK(shape.error);
   NOT_TAKEN(sett_tile_is_most_major(&shape, 0));

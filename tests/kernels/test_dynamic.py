@@ -317,7 +317,7 @@ int main(void)
     assert subprocess.run([tmp_path / "main"]).returncode == 0
 
 
-# ---- the size of the code, and CUDA ----
+# ---- size of the generated code; CUDA ----
 
 def test_chains_stay_linear() -> None:
     """A value that each level of a chain reads twice is computed once per level, so the code does not grow

@@ -1,5 +1,5 @@
-// A tiled buffer and a generated kernel in C++17. The program fills the buffer at the positions that the header computes,
-// and the kernel reads the elements there.
+/* A tiled buffer and a generated kernel in C++17. The program fills the buffer at the positions that the header computes,
+ * and the kernel reads the elements there. */
 #include <cstdint>
 #include <cstring>
 #include <iostream>
