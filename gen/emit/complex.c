@@ -1,11 +1,11 @@
-/* Functions of complex numbers. gen/reference/complex_functions.py defines each by real steps; these are the same
-   steps, written a second time.
+/* Functions of complex numbers. gen/reference/complex_functions.py defines each function by ops on real numbers. This
+   file implements the same ops a second time, for kernels. Every op rounds.
 
-   gen/emit/pieces.py cuts the file into pieces and fills in words: T is the complex type, REAL that of its parts,
-   N(x) a number of that, MUL(a, b) a product that is not fused with a sum (its operands are in parentheses if they
-   have an operator of their own), and FABS, SQRT, .. are functions of the target. Every step rounds. (A difference
-   of products is written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a complex product and fuses
-   it, whatever its flags.) */
+   gen/emit/pieces.py divides the file into pieces and replaces words: T is the complex type, and REAL is the type of
+   its parts. N(x) is a number of type REAL. MUL(a, b) is a product that the compiler does not fuse with a sum; an
+   operand with an operator has parentheses of its own. FABS, SQRT, .. are functions of the target language. A
+   difference of products is written as a sum: gcc 12 takes x * y - z * w next to x * w + z * y for a complex product,
+   and fuses it whatever its flags are. */
 
 static inline T convert_FROM_T(SOURCE x)
 {
@@ -46,7 +46,8 @@ static inline T multiply_T(T a, T b)
   return z;
 }
 
-/* by the real part, then by the imaginary part; NaN in both parts if any is NaN */
+/* The operand with the larger real part, and of equal real parts the one with the larger imaginary part. Both parts
+   are NaN if any part of an operand is NaN. */
 static inline T maximum_T(T a, T b)
 {
   const int first = a.re > b.re || (a.re == b.re && a.im >= b.im);
@@ -55,7 +56,8 @@ static inline T maximum_T(T a, T b)
   return z;
 }
 
-/* by the real part, then by the imaginary part; NaN in both parts if any is NaN */
+/* The operand with the smaller real part, and of equal real parts the one with the smaller imaginary part. Both parts
+   are NaN if any part of an operand is NaN. */
 static inline T minimum_T(T a, T b)
 {
   const int first = a.re < b.re || (a.re == b.re && a.im <= b.im);
@@ -70,19 +72,19 @@ static inline T negate_T(T a)
   return z;
 }
 
-/* infinite if a part is, even if the other is NaN */
+/* infinite if a part is infinite, even if the other part is NaN */
 static inline REAL abs_T(T a)
 {
   return FABS(a.re) == INFINITY || FABS(a.im) == INFINITY ? (REAL)INFINITY : HYPOT(a.re, a.im);
 }
 
-/* x y, but a zero if x is zero, even if y is infinite or NaN */
+/* x y, or a zero if x is zero, even if y is infinite or NaN */
 static inline REAL keep_zero_T(REAL x, REAL y)
 {
   return x == 0 && y != 0 ? (y < 0 ? -x : x) : MUL(x, y);
 }
 
-/* a is y, b is x: -i log((x + i y) / sqrt(x x + y y)), which does not change when x and y are scaled */
+/* With y = a and x = b, the value is -i log((x + i y) / sqrt(x x + y y)). It does not change if x and y are scaled. */
 static inline T atan2_T(T a, T b)
 {
   const REAL m = FMAX(FMAX(FABS(a.re), FABS(a.im)), FMAX(FABS(b.re), FABS(b.im)));
@@ -91,7 +93,8 @@ static inline T atan2_T(T a, T b)
   const REAL n = MUL(xi, yr) + MUL(-xr, yi); /* (|p|^2 - |q|^2) / 4 */
   const REAL angle = MUL(N(0.5), ATAN2(MUL(N(2), (MUL(xr, yr) + MUL(xi, yi))),
                                        (MUL(xr, xr) + MUL(xi, xi)) - (MUL(yr, yr) + MUL(yi, yi))));
-  const int flip = MUL(pr, COS(angle)) + MUL(pi, SIN(angle)) < 0; /* the other root */
+  /* true if the angle belongs to the other square root */
+  const int flip = MUL(pr, COS(angle)) + MUL(pi, SIN(angle)) < 0;
   return complex_T(flip ? angle - COPYSIGN(PI, angle == 0 ? -pi : angle) : angle,
                    n < 0 ? MUL(N(0.25), LOG1P(MUL(N(-4), n) / (MUL(pr, pr) + MUL(pi, pi))))
                          : -(MUL(N(0.25), LOG1P(MUL(N(4), n) / (MUL(qr, qr) + MUL(qi, qi))))));
@@ -115,7 +118,7 @@ static inline T cosine_T(T a)
   return complex_T(MUL(COS(a.re), COSH(a.im)), -keep_zero_T(SIN(a.re), SINH(a.im)));
 }
 
-/* Smith's method on scaled parts, then the infinities and zeros of annex G of C */
+/* Smith's method on scaled parts; then the values of annex G of C11 for infinities and zeros */
 static inline T divide_T(T a, T b)
 {
   const int large = FABS(a.re) >= HIGH || FABS(a.im) >= HIGH, small = FABS(a.re) <= LOW && FABS(a.im) <= LOW;
@@ -125,7 +128,7 @@ static inline T divide_T(T a, T b)
   const REAL ar = MUL(a.re, sa), ai = MUL(a.im, sa), br = MUL(b.re, sb), bi = MUL(b.im, sb);
   const int steep = FABS(br) < FABS(bi);
   const REAL p = steep ? ai : ar, q = steep ? ar : ai, x = steep ? bi : br, y = steep ? br : bi, r = y / x;
-  const int none = r == 0 && FABS(x) < INFINITY; /* the product with y may overflow if x is infinite */
+  const int none = r == 0 && FABS(x) < INFINITY; /* y p and y q might overflow if x is infinite */
   const REAL pr = none ? MUL(y, p) / x : MUL(p, r), qr = none ? MUL(y, q) / x : MUL(q, r);
   const REAL below = x + MUL(y, r);
   REAL re = MUL(((p + qr) / below), s), im = MUL(((steep ? pr - q : q - pr) / below), s);
@@ -134,13 +137,15 @@ static inline T divide_T(T a, T b)
     re = MUL(COPYSIGN((REAL)INFINITY, b.re), a.re);
     im = MUL(COPYSIGN((REAL)INFINITY, b.re), a.im);
   } else if ((FABS(a.re) == INFINITY || FABS(a.im) == INFINITY) && FABS(b.re) < INFINITY && FABS(b.im) < INFINITY) {
-    const REAL u = COPYSIGN(FABS(a.re) == INFINITY ? N(1) : N(0), a.re); /* 1 in place of an infinite part, */
-    const REAL v = COPYSIGN(FABS(a.im) == INFINITY ? N(1) : N(0), a.im); /* 0 in place of a finite part */
+    /* 1 for an infinite part and 0 for a finite part, */
+    const REAL u = COPYSIGN(FABS(a.re) == INFINITY ? N(1) : N(0), a.re);
+    const REAL v = COPYSIGN(FABS(a.im) == INFINITY ? N(1) : N(0), a.im); /* with the sign of the part */
     re = MUL((REAL)INFINITY, (MUL(u, b.re) + MUL(v, b.im)));
     im = MUL((REAL)INFINITY, (MUL(v, b.re) + MUL(-u, b.im)));
   } else if ((FABS(b.re) == INFINITY || FABS(b.im) == INFINITY) && FABS(a.re) < INFINITY && FABS(a.im) < INFINITY) {
-    const REAL u = COPYSIGN(FABS(b.re) == INFINITY ? N(1) : N(0), b.re); /* 1 in place of an infinite part, */
-    const REAL v = COPYSIGN(FABS(b.im) == INFINITY ? N(1) : N(0), b.im); /* 0 in place of a finite part */
+    /* 1 for an infinite part and 0 for a finite part, */
+    const REAL u = COPYSIGN(FABS(b.re) == INFINITY ? N(1) : N(0), b.re);
+    const REAL v = COPYSIGN(FABS(b.im) == INFINITY ? N(1) : N(0), b.im); /* with the sign of the part */
     re = MUL(N(0), (MUL(ar, u) + MUL(ai, v)));
     im = MUL(N(0), (MUL(ai, u) + MUL(-ar, v)));
   }
@@ -150,9 +155,9 @@ static inline T divide_T(T a, T b)
 static inline T exponential_T(T a)
 {
   const REAL e = EXP(a.re), c = COS(a.im), s = SIN(a.im);
-  if (FABS(a.re) == INFINITY && c != c) /* no angle */
+  if (FABS(a.re) == INFINITY && c != c) /* the angle is not known */
     return complex_T(e, e == 0 ? e : (REAL)NAN);
-  if (e == INFINITY) { /* the parts may be finite */
+  if (e == INFINITY) { /* e^a overflows, but its product with cos b or sin b need not */
     const REAL h = EXP(MUL(N(0.5), a.re));
     return complex_T(MUL((MUL(h, c)), h), keep_zero_T(keep_zero_T(s, h), h));
   }
@@ -173,7 +178,7 @@ static inline T log_T(T a)
   const REAL n = x > y ? y : x, angle = ATAN2(a.im, a.re);
   if (x == INFINITY || y == INFINITY) return complex_T((REAL)INFINITY, angle);
   if (m == 0) return complex_T(-(REAL)INFINITY, angle);
-  if (m >= N(0.5) && m <= N(1.5)) /* |a| may be near 1 */
+  if (m >= N(0.5) && m <= N(1.5)) /* |a| may be close to 1, where its logarithm needs log1p */
     return complex_T(MUL(N(0.5), LOG1P(MUL((m - N(1)), (m + N(1))) + MUL(n, n))), angle);
   const REAL q = n / m;
   return complex_T(LOG(m) + MUL(N(0.5), LOG1P(MUL(q, q))), angle);
@@ -189,7 +194,7 @@ static inline T log_plus_one_T(T a)
 static inline T logistic_T(T a)
 {
   const REAL x = FABS(a.re), e = EXP(-x), u = -EXPM1(-x), h = COS(MUL(N(0.5), a.im));
-  /* g = 1 + cos b, d = |1 + exp(-a)|^2 or its mirror image */
+  /* g = 1 + cos b; d = |1 + exp(-a)|^2, or |1 + exp(a)|^2 if a is negative */
   const REAL g = MUL(N(2), (MUL(h, h))), d = MUL(u, u) + MUL(N(2), (MUL(e, g)));
   return complex_T((a.re < 0 ? MUL(e, (g - u)) : u + MUL(e, g)) / d, MUL(e, SIN(a.im)) / d);
 }
@@ -257,7 +262,7 @@ static inline T tan_T(T a)
 static inline T tanh_T(T a)
 {
   const REAL x = FABS(a.re), s = SIN(a.im), c = COS(a.im);
-  if (x > N(20)) { /* 1 to the last bit */
+  if (x > N(20)) { /* the real part is 1 to the last bit */
     const REAL e = EXP(-x), im = MUL(N(4), (MUL((MUL(s, e)), (MUL(c, e)))));
     return complex_T(x == INFINITY || s == s ? COPYSIGN(N(1), a.re) : s,
                      a.im == 0 || (x == INFINITY && !(FABS(a.im) < INFINITY)) ? COPYSIGN(N(0), a.im) : im);

@@ -1,27 +1,28 @@
-/* Functions of floats on vectors: one text for GNU C and OpenCL. There are no tables in memory; with AVX-512 some tables
-   are in registers.
+/* Float functions on vectors, as one text for GNU C and OpenCL. No function reads a table from memory; with AVX-512,
+   some have tables in registers.
 
-   A piece is the text between two blank lines; gen/emit/functions.py takes the pieces that a kernel needs. `floats` and
-   `doubles` are vectors of the machine's width, `ints` and `longs` integers of the width of their lanes; vectors.c (GNU
-   C) and vectors.cl (OpenCL) in this folder define them. A comparison gives a mask. A scalar operand beside a vector is
-   a positive constant that is exact in its type: gcc accepts no other for the x87. mad(a, b, c) is a b + c, rounded once
-   or twice; each function keeps its error bound either way. NaNs pass through, because no comparison with a NaN holds.
+   A piece is the text between two blank lines. gen/emit/functions.py takes the pieces that a kernel uses. `floats`
+   and `doubles` are vectors of the machine's width, and `ints` and `longs` are vectors of integers of the same width.
+   vectors.c (GNU C) and vectors.cl (OpenCL) define them. A comparison of vectors returns a mask. A scalar operand
+   next to a vector is a positive constant that its type represents exactly, because gcc accepts no other for the x87.
+   mad(a, b, c) is a b + c, rounded once or twice; the error bound of each function holds for both. A NaN operand
+   gives a NaN, because no comparison with a NaN is true.
 
-   Coefficients are minimax. Those of floats were rounded one after another, and the others fitted again each time. A
-   comment gives the function that a polynomial approximates, the interval, and the largest relative error as a power of
-   two. bench/README.md has the largest error of each function. */
+   The coefficients of polynomials are minimax. Float coefficients were rounded one after another, and the remaining
+   ones fitted again each time. A comment `f, x in [a, b]: 2^-k` says that the polynomial approximates f on the
+   interval with a relative error of at most 2^-k. bench/README.md has the maximum error of each function. */
 
 /* one step of Horner's rule */
 static inline floats horner_floats(floats p, floats x, float c) { return mad_floats(p, x, splat_floats(c)); }
 
-/* with an empty lower half, which a language's own NaN may not have; gen/emit/values.py relies on it */
+/* a NaN whose lower 16 bits are zero, as gen/emit/values.py requires; the NAN of a language may have other bits */
 static inline floats nan_floats(void) { return as_floats(as_uints(splat_floats(0.0f)) | 0x7fc00000u); }
 
 static inline floats at_most_floats(floats x, float most) { return less_floats(splat_floats(most), x); }
 
 static inline floats at_least_floats(floats x, float least) { return more_floats(splat_floats(least), x); }
 
-/* x clamped to [-most, most]; a NaN gives a number in it too */
+/* x clamped to [-most, most]; for a NaN, a number in this interval */
 static inline floats within_floats(floats x, float most) {
 #if AVX512 && defined(__AVX512DQ__)
   return nearer_floats(x, splat_floats(most));
@@ -32,10 +33,10 @@ static inline floats within_floats(floats x, float most) {
 
 static inline floats abs_floats(floats x) { return as_floats(as_uints(x) & 0x7fffffffu); }
 
-/* |x| with the sign of y; x >= 0 */
+/* |x| with the sign of y; x must not be negative */
 static inline floats signed_floats(floats x, floats y) { return as_floats(as_uints(x) | (as_uints(y) & 0x80000000u)); }
 
-/* the nearest whole number, ties to even; above 2^23 every float is whole */
+/* the nearest integer, ties to even; every float of at least 2^23 is an integer */
 static inline floats rint_floats(floats x) {
 #if ROUNDS
   return nearest_floats(x);
@@ -45,7 +46,7 @@ static inline floats rint_floats(floats x) {
 #endif
 }
 
-/* the nearest whole number, ties away from zero */
+/* the nearest integer, ties away from zero */
 static inline floats round_floats(floats x) {
   const floats a = abs_floats(x), near = rint_floats(a);
   return signed_floats(choose_floats(a - near == 0.5f, near + 1.0f, near), x);
@@ -61,11 +62,11 @@ static inline floats ceil_floats(floats x) {
   return choose_floats(near < x, signed_floats(abs_floats(near + 1.0f), x), near);
 }
 
-/* 2^n for n as modulo_ln2_floats returns it, n in [-126, 127] */
+/* 2^n for n in [-126, 127], as modulo_ln2_floats returns n */
 static inline floats power_of_two_floats(ints n) { return as_floats(as_uints(n + 127) << 23); }
 
-/* x - n ln 2 for the nearest whole n; |x| < 2^8. A multiple of 2^22 is added to n; it vanishes when n is shifted
-   into an exponent */
+/* Return x - n ln 2, where n is the integer nearest to x / ln 2; |x| < 2^8. *n is n plus a multiple of 2^22, which
+   vanishes when n is shifted into the exponent. */
 static inline floats modulo_ln2_floats(floats x, ints *n) {
   const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p23f), whole = t - 0x1.8p23f;
   *n = as_ints(t);
@@ -89,7 +90,7 @@ static inline floats exp_bounded_floats(floats x) {
   return exp_near_floats(r) * power_of_two_floats(n);
 }
 
-/* 2^(n/16) for the last four bits of n */
+/* 2^(n/16), where only the last four bits of n count */
 #if AVX512
 static inline floats root_floats(ints n) {
   const floats roots = {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
@@ -99,8 +100,8 @@ static inline floats root_floats(ints n) {
 }
 #endif
 
-/* p and n for any x, with e^x = p 2^n after n is rounded down: n is the nearest sixteenth to x / ln 2, and p is
-   2^(the fraction of n) times e^r: 2^-29.2. Above 2^17 r is arbitrary, and n decides */
+/* Return p and n with e^x = p 2^floor(n). *n is x / ln 2, rounded to a multiple of 1/16. p is 2^(n - floor(n)) e^r,
+   where r = x - n ln 2. If |x| is above 2^17, r is arbitrary, and n decides the result. e^r: 2^-29.2 */
 #if AVX512
 static inline floats exp_parts_floats(floats x, floats *n) {
   const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p19f), whole = t - 0x1.8p19f;
@@ -114,10 +115,10 @@ static inline floats exp_parts_floats(floats x, floats *n) {
 }
 #endif
 
-/* e^x. No step has a subnormal as operand or result, because processors need 100 times as long for these. A subnormal
-   result is computed as 2^149 times the result, and rounded by adding 2^23; its bits are then the low bits of the sum.
-   With AVX-512 branches skip this if no result is subnormal, or so small that the processor knows at once that it is 0;
-   else n is added to the exponent of e^r */
+/* e^x. No instruction has a subnormal operand or result, because processors need 100 times as long for these. A
+   subnormal result is first computed as 2^149 times the result, and rounded by adding 2^23. The low bits of the sum
+   are then the result's bits. With AVX-512, branches skip this if no result is subnormal, or if all subnormal results
+   are so small that the processor knows at once that they are 0. Without AVX-512, n is added to the exponent of e^r. */
 static inline floats exp_floats(floats x) {
 #if AVX512
   floats n;
@@ -140,10 +141,10 @@ static inline floats exp_floats(floats x) {
 #endif
 }
 
-/* x / y for a y that many x share. With AVX-512 the quotients are computed in double, where none is subnormal, if a
-   quotient or an x would be subnormal, because processors need 10 times as long for these. Only x below 2^-64 are looked
-   at, so that one comparison suffices if all are larger. Doubles have more than twice the digits of floats, so the
-   second rounding does not change a quotient */
+/* x / y, for a y by which many x are divided. With AVX-512, the quotients are computed in double if an x or a
+   quotient is a subnormal float, because processors need 10 times as long for subnormals. Whether that is so is tested
+   only if some x is below 2^-64, so that one comparison suffices for all others. The results are those of a division
+   of floats: doubles have more than twice the digits, so that the second rounding does not change a quotient. */
 static inline floats quotient_floats(floats x, floats y) {
 #if AVX512
   if (any_below_floats(x, splat_floats(0x1p-64f))) {
@@ -155,7 +156,7 @@ static inline floats quotient_floats(floats x, floats y) {
   return x / y;
 }
 
-/* e^x - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); e^r - 1 near 0: 2^-29.3 */
+/* e^x - 1, computed as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); the error of e^r - 1 is 2^-29.3 */
 static inline floats expm1_floats(floats x) {
   ints n;
   const floats y = at_most_floats(at_least_floats(x, -20.0f), 89.0f);
@@ -183,15 +184,15 @@ static inline floats log_near_floats(floats f, floats n) {
   return mad_floats(n, splat_floats(0x1.62e4p-1f), mad_floats(s, splat_floats(-0.5f), p) + f);
 }
 
-/* r for 0 < x < infinity, else the value of a logarithm; it is -infinity at `pole` */
+/* r if 0 < x < infinity. Otherwise, the value of a logarithm for x, which is -infinity if x equals `pole`. */
 static inline floats log_limits_floats(floats x, float pole, floats r) {
   r = choose_floats(x < INFINITY, r, x);
   return choose_floats(x > splat_floats(pole), r,
                        choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), nan_floats()));
 }
 
-/* with AVX-512, log(1 + r) + log(1/c) + n ln 2 for x = m 2^n and 1 + r = m c, where 1/c is near the middle of m's
-   sixteenth of an octave, and 1 for m near 1. log(1 + r), r in [-1/32, 1/16]: 2^-28 */
+/* log x. With AVX-512, x = m 2^n and m c = 1 + r, where c is a table's value near 1/m (1 if m is near 1). The result
+   is log(1 + r) + log(1/c) + n ln 2. log(1 + r), r in [-1/32, 1/16]: 2^-28 */
 static inline floats log_floats(floats x) {
 #if AVX512
   const floats c = {0x1p+0f, 0x1.d41d3ep-1f, 0x1.bacf8cp-1f, 0x1.a41a42p-1f, 0x1.8f9c16p-1f, 0x1.7d03b4p-1f,
@@ -216,7 +217,7 @@ static inline floats log_floats(floats x) {
 #endif
 }
 
-/* log(1 + x): n is that of 1 + x, and f = x 2^-n + (2^-n - 1) has only one rounding error */
+/* log(1 + x). n is the exponent of 1 + x, and f = x 2^-n + (2^-n - 1), which has only one rounding error. */
 static inline floats log1p_floats(floats x) {
   const uints power = (as_uints(1.0f + x) - 0x3f3504f3u) & 0xff800000u;
   const floats scale = as_floats(0x40800000u - power) * 0.25f, f = as_floats(as_uints(x) - power) + (scale - 1.0f);
@@ -224,7 +225,8 @@ static inline floats log1p_floats(floats x) {
   return choose_floats(abs_floats(x) < 0x1p-25f, x, log_limits_floats(x, -1.0f, r));
 }
 
-/* 1 / (1 + e^-x) from e^-|x|, which does not overflow; with AVX-512, 2^n (p / (1 + p 2^n)) */
+/* 1 / (1 + e^-x), computed from e^-|x|, which does not overflow; with AVX-512, 2^n (p / (1 + p 2^n)) with p and n of
+   e^x */
 static inline floats logistic_floats(floats x) {
 #if AVX512
   floats n;
@@ -236,8 +238,8 @@ static inline floats logistic_floats(floats x) {
 #endif
 }
 
-/* below 0.625, x + x^3 p(x^2): 2^-27.7; else 1 - 2 / (e^2x + 1). With AVX-512, a polynomial for each quarter of an
-   octave of 1 + 1.6 |x|: 2^-24.3 */
+/* tanh x. If |x| is below 0.625, it is x + x^3 p(x^2): 2^-27.7. Otherwise, it is 1 - 2 / (e^2x + 1). With AVX-512, a
+   polynomial for each quarter of an octave of 1 + 1.6 |x|: 2^-24.3 */
 static inline floats tanh_floats(floats x) {
 #if AVX512
   const floats middle = {0x1.9p-1f, 0x1.18p+0f, 0x1.68p+0f, 0x1.b8p+0f, 0x1.18p+1f, 0x1.68p+1f, 0x1.b8p+1f, 0x1.04p+2f,
@@ -280,8 +282,9 @@ static inline floats tanh_floats(floats x) {
 #endif
 }
 
-/* below 1, x + x p(x^2): 2^-29.4; else 1 - e^-q(x), with q near -log(erfc x) below 3.93: 2^-29.8 of erf. With
-   AVX-512, a polynomial around each multiple of 1/3.9375: 2^-23.6 */
+/* erf x. If |x| is below 1, it is x + x p(x^2): 2^-29.4. Otherwise, it is 1 - e^-q(x), where q approximates -log(erfc
+   x) up to 3.93, with an error of 2^-29.8 of erf. With AVX-512, a polynomial around each multiple of 1/3.9375:
+   2^-23.6 */
 static inline floats erf_floats(floats x) {
 #if AVX512
   const floats middle = {0.0f, 0x1.04p-2f, 0x1.04p-1f, 0x1.86p-1f, 0x1.04p+0f, 0x1.46p+0f, 0x1.86p+0f, 0x1.c8p+0f,
@@ -335,13 +338,13 @@ static inline floats erf_floats(floats x) {
 
 static inline doubles horner_doubles(doubles p, doubles x, double c) { return mad_doubles(p, x, splat_doubles(c)); }
 
-/* x - n pi/2; n pi/2 has an error of 2^-86 n */
+/* x - n pi/2, where n pi/2 has an absolute error of 2^-86 n */
 static inline doubles minus_turns_doubles(doubles x, doubles n) {
   return mad_doubles(n, splat_doubles(-0x1.0b4611a626331p-34), mad_doubles(n, splat_doubles(-0x1.921fb544p+0), x));
 }
 
-/* a - n pi/2 for the nearest whole n, of a single a in [1, infinity): a times those 96 bits of 2/pi whose products
-   have bits near the binary point. Words are 2/pi 2^30 */
+/* Return a - n pi/2, where n is the integer nearest to a 2/pi, for a float a in [1, infinity). a is multiplied by
+   those 96 bits of 2/pi that influence the bits near the binary point. `words` contains the bits of 2/pi times 2^30. */
 static inline float modulo_turn_exactly(float a, unsigned *n) {
   const unsigned words[] = {0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
                             0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
@@ -360,7 +363,8 @@ static inline float modulo_turn_exactly(float a, unsigned *n) {
   return (float)((double)(s64)(product - (nearest >> 62 << 62)) * 0x1.921fb54442d18p-62);
 }
 
-/* |x| - n pi/2 for the nearest whole n or, above 2^16, one next to it */
+/* Return |x| - n pi/2, where n is the integer nearest to |x| 2/pi or, if |x| is above 2^16, possibly one of its
+   neighbours. */
 static inline floats modulo_turn_floats(floats x, uints *n) {
   const floats a = abs_floats(x), t = horner_floats(a, splat_floats(0.636619772f), 0x1.8p23f), whole = t - 0x1.8p23f;
   const floats r = join_floats(minus_turns_doubles(low_doubles(a), low_doubles(whole)),
@@ -381,14 +385,14 @@ static inline floats modulo_turn_floats(floats x, uints *n) {
   return to.all;
 }
 
-/* |r| <= 0.815: 2^-27.5 */
+/* sin r, |r| <= 0.815: 2^-27.5 */
 static inline floats sin_near_floats(floats r) {
   const floats s = r * r;
   const floats p = horner_floats(horner_floats(splat_floats(-0x1.98cc52p-13f), s, 0x1.1105e4p-7f), s, -0x1.555542p-3f);
   return mad_floats(s * p, r, r);
 }
 
-/* |r| <= 0.815: 2^-32.3 */
+/* cos r, |r| <= 0.815: 2^-32.3 */
 static inline floats cos_near_floats(floats r) {
   const floats s = r * r;
   const floats p = horner_floats(horner_floats(splat_floats(0x1.99861ep-16f), s, -0x1.6c0adcp-10f), s, 0x1.555548p-5f);
@@ -410,7 +414,7 @@ static inline floats sin_floats(floats x) {
 
 static inline floats cos_floats(floats x) { return sin_turned_floats(x, 1u); }
 
-/* sin x, and cos x in *y */
+/* return sin x, and store cos x in *y */
 static inline floats sincos_floats(floats x, floats *y) {
   uints n;
   const floats r = modulo_turn_floats(x, &n), s = sin_near_floats(r), c = cos_near_floats(r);
@@ -419,7 +423,7 @@ static inline floats sincos_floats(floats x, floats *y) {
   return as_floats(as_uints(choose_floats(odd, c, s)) ^ (n & 2u) << 30 ^ (as_uints(x) & 0x80000000u));
 }
 
-/* tan r, or -1 / tan r if n is odd */
+/* tan x. With x = r + n pi/2, it is tan r if n is even, and -1 / tan r if n is odd. */
 static inline floats tan_floats(floats x) {
   uints n;
   const floats r = modulo_turn_floats(x, &n), s = sin_near_floats(r), c = cos_near_floats(r);
@@ -427,8 +431,8 @@ static inline floats tan_floats(floats x) {
   return as_floats(as_uints(choose_floats(odd, -c, s) / choose_floats(odd, s, c)) ^ (as_uints(x) & 0x80000000u));
 }
 
-/* |x|^(-1/2) by steps that triple the number of correct bits: one with AVX-512, else two, with subnormals scaled.
-   The last sum corrects the remaining error to first order */
+/* x^(-1/2), by steps that triple the number of correct bits: one step with AVX-512, else two, with subnormals scaled.
+   A further correction removes the remaining error to first order. */
 static inline floats rsqrt_floats(floats x) {
 #if AVX512
   const floats y = near_rsqrt_floats(x), h = mad_floats(-(x * y), y, splat_floats(1.0f));
@@ -447,8 +451,8 @@ static inline floats rsqrt_floats(floats x) {
 #endif
 }
 
-/* a^(-1/3) by two steps that triple the number of correct bits, then a times its square, corrected once more.
-   Subnormals are scaled */
+/* The cube root of x. Two steps, each of which triples the number of correct bits, compute |x|^(-1/3). |x| times its
+   square is then corrected once more. Subnormals are scaled. */
 static inline floats cbrt_floats(floats x) {
   const ints subnormal = abs_floats(x) < 0x1p-126f;
   const floats a = choose_floats(subnormal, abs_floats(x) * 0x1p24f, abs_floats(x));
@@ -463,7 +467,8 @@ static inline floats cbrt_floats(floats x) {
   return choose_floats((abs_floats(x) > 0.0f) & (abs_floats(x) < INFINITY), signed_floats(root, x), x);
 }
 
-/* the angle of (x, y), from the atan of the smaller divided by the larger: 2^-28.5 */
+/* The angle of the point (x, y). It follows from atan q, where q is the smaller coordinate divided by the larger:
+   2^-28.5 */
 static inline floats atan2_floats(floats y, floats x) {
   const floats a = abs_floats(x), b = abs_floats(y);
   const ints steep = b > a;
@@ -484,7 +489,7 @@ static inline floats atan2_floats(floats y, floats x) {
   return choose_floats((x == x) & (y == y), signed_floats(angle, y), x + y);
 }
 
-/* log2 a + n for a in [sqrt(1/2), sqrt(2)]: 2^-35.8 */
+/* log2 a + n, a in [sqrt(1/2), sqrt(2)]: 2^-35.8 */
 static inline doubles log2_near_doubles(doubles a, doubles n) {
   const doubles f = a - 1.0;
   doubles p = horner_doubles(splat_doubles(0x1.3ce875cbb09d9p-4), f, -0x1.2488e679df555p-3);
@@ -502,7 +507,7 @@ static inline doubles log2_near_doubles(doubles a, doubles n) {
   return mad_doubles(p, f, n);
 }
 
-/* 2^x: 2^-29; a value outside the range of float becomes 0 or infinity when it is converted */
+/* 2^x: 2^-29. If the result is out of the range of float, it becomes 0 or infinity in the conversion to float. */
 static inline doubles exp2_double_doubles(doubles x) {
   x = at_most_doubles(at_least_doubles(x, -200.0), 200.0);
   const doubles t = x + 0x1.8p52, f = x - (t - 0x1.8p52);
@@ -515,9 +520,10 @@ static inline doubles exp2_double_doubles(doubles x) {
   return as_doubles(as_ulongs(p) + (as_ulongs(t) << 52));
 }
 
-/* r = |x|^y with HLO's values for 0, 1, infinities and x < 0: the sign is x's if y is odd */
+/* x^y, given r = |x|^y. It handles HLO's special cases: zeros, ones, infinities, and negative x. If y is an odd
+   integer, the result has the sign of x. */
 static inline floats pow_limits_floats(floats x, floats y, floats r) {
-  const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* above it, y is even */
+  const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* above 2^24, y is even */
   const ints whole = convert_ints(part);
   const ints fraction = convert_floats(whole) != part;
   r = choose_floats((abs_floats(x) == 1.0f) & (y == y), splat_floats(1.0f), r);
@@ -526,10 +532,10 @@ static inline floats pow_limits_floats(floats x, floats y, floats r) {
   return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
 }
 
-/* 2^(y log2 |x|), in double. With AVX-512 by pairs of floats: |x| = m 2^n, and m c = 1 + r for a multiple c of 1/64
-   near 1/m, so that r is exact and at most 1/32; log2 |x| = high + low; the result is 2^whole 2^f with f at most
-   1/32. log2(1 + r): 2^-31.5; 2^f: 2^-29.2. Only vectors with a zero, infinity, NaN, overflow or x < 0 are corrected
-   afterwards */
+/* x^y as 2^(y log2 |x|), computed in double. With AVX-512, it is computed in pairs of floats: |x| = m 2^n, and m c =
+   1 + r for a multiple c of 1/64 near 1/m, so that r is exact and at most 1/32. log2 |x| is high + low, and the
+   result is 2^whole 2^f with f at most 1/32. log2(1 + r): 2^-31.5; 2^f: 2^-29.2. A vector is corrected afterwards
+   only if it has a zero, an infinity, a NaN, an overflow or a negative x. */
 static inline floats pow_floats(floats x, floats y) {
 #if AVX512
   const floats near = {0x1p+0f, 0x1.e8p-1f, 0x1.d8p-1f, 0x1.dp-1f, 0x1.cp-1f, 0x1.b8p-1f, 0x1.a8p-1f, 0x1.ap-1f,
@@ -576,7 +582,7 @@ static inline floats pow_floats(floats x, floats y) {
   const uints u = as_uints(choose_floats(subnormal, a * 0x1p23f, a));
   const ints n = as_ints(u - 0x3f3504f3u) >> 23;
   const floats m = as_floats(u - (as_uints(n) << 23)), power = convert_floats(n - (subnormal & 23));
-  /* log2 of 0 and infinity */
+  /* log2 of 0 is -infinity, and log2 of infinity is infinity */
   const floats limit = choose_floats(a == 0.0f, splat_floats(-INFINITY), a),
                finite = choose_floats((a > 0.0f) & (a < INFINITY), power, limit);
   const doubles low = exp2_double_doubles(low_doubles(y) * log2_near_doubles(low_doubles(m), low_doubles(finite)));
@@ -599,10 +605,10 @@ static inline doubles signed_doubles(doubles x, doubles y) {
   return as_doubles(as_ulongs(x) | (as_ulongs(y) & 0x8000000000000000u));
 }
 
-/* 2^n, n in [-1022, 1023]; t is n + 1.5 2^52, whose low bits are n's */
+/* 2^n for n in [-1022, 1023]; t is n + 1.5 2^52, whose low bits are those of n */
 static inline doubles power_of_two_doubles(doubles t) { return as_doubles((as_ulongs(t) + 1023u) << 52); }
 
-/* e^(x - n ln 2) for the nearest whole n, which is returned as n + 1.5 2^52; |x| < 2^10: 2^-55.2 */
+/* Return e^(x - n ln 2), where n is the integer nearest to x / ln 2; |x| < 2^10: 2^-55.2. *n is n + 1.5 2^52. */
 static inline doubles exp_near_doubles(doubles x, doubles *n) {
   const doubles t = horner_doubles(x, splat_doubles(0x1.71547652b82fep+0), 0x1.8p52), whole = t - 0x1.8p52;
   const doubles r =
@@ -628,7 +634,7 @@ static inline doubles exp_bounded_doubles(doubles x) {
   return y * power_of_two_doubles(n);
 }
 
-/* like exp_floats */
+/* e^x, computed as in exp_floats without AVX-512 */
 static inline doubles exp_doubles(doubles x) {
   doubles n;
   const ulongs near = as_ulongs(exp_near_doubles(at_least_doubles(x, -746.0), &n));
@@ -639,8 +645,8 @@ static inline doubles exp_doubles(doubles x) {
       choose_doubles(subnormal, as_doubles(as_ulongs(y + 0x1p52) - 0x4330000000000000u), y), x + (double)INFINITY);
 }
 
-/* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4; e is n + 1023, with the bits of the double n + 1023 +
-   2^52 */
+/* log x as log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4. `e` is n + 1023, and becomes n + 1023 + 2^52
+   as the bits of a double. */
 static inline doubles log_doubles(doubles x) {
   const longs subnormal = x < 0x1p-1022;
   const ulongs u = as_ulongs(choose_doubles(subnormal, x * 0x1p52, x)),
@@ -673,7 +679,7 @@ static inline doubles log_doubles(doubles x) {
                         choose_doubles(x == 0.0, splat_doubles(-(double)INFINITY), splat_doubles((double)NAN)));
 }
 
-/* below 0.625, x + x^3 p(x^2): 2^-55.8; else 1 - 2 / (e^2x + 1) */
+/* tanh x. If |x| is below 0.625, it is x + x^3 p(x^2): 2^-55.8. Otherwise, it is 1 - 2 / (e^2x + 1). */
 static inline doubles tanh_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x;
   doubles p = horner_doubles(splat_doubles(-0x1.0da70acc4083fp-16), s, 0x1.4391119f8d757p-14);
@@ -690,7 +696,8 @@ static inline doubles tanh_doubles(doubles x) {
   return signed_doubles(choose_doubles(a > 0.625, 1.0 - 2.0 / (1.0 + e), small), x);
 }
 
-/* below 1, x + x p(x^2): 2^-56.3; else 1 - e^-q(x), with q near -log(erfc x) below 5.95: 2^-56.3 of erf */
+/* erf x. If |x| is below 1, it is x + x p(x^2): 2^-56.3. Otherwise, it is 1 - e^-q(x), where q approximates -log(erfc
+   x) up to 5.95, with an error of 2^-56.3 of erf. */
 static inline doubles erf_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x, b = at_most_doubles(a, 5.95);
   doubles p = horner_doubles(splat_doubles(0x1.0579a69b359dbp-34), s, -0x1.386abe80ea587p-30);

@@ -1,11 +1,14 @@
-/* Functions of the lanes of a vector. load, store: a vector at the address of any element, in one instruction if the
-   compiler has unaligned types; fetch, stage: the same in an array of the work-item. BY_LANES, BY_HALVES, BY_PARTS stand
-   for the name of a function of a lane, or of one of the machine's vectors (VECTOR); FUNCTION is its call.
+/* Functions of the lanes of a vector.
 
-   gen/emit/pieces.py cuts the file into pieces and fills in words: T is the type, ELEMENT an element of it in memory of
-   BYTES bytes, VECTOR a vector of LANES elements. FLOAT_VECTOR, U32_VECTOR() and U16_VECTOR() have the same number of
-   lanes. VLOAD, VSTORE, .. are OpenCL's words for that number of lanes; CHOOSE, UNEQUAL, BITS_OF and OF_BITS are those
-   of the target. */
+   gen/emit/pieces.py divides the file into pieces and replaces words. T is the type, ELEMENT an element of it in
+   memory, BYTES its bytes, and VECTOR a vector of LANES elements. FLOAT_VECTOR, U32_VECTOR() and U16_VECTOR() have as
+   many lanes. VLOAD, VSTORE, .. are the OpenCL functions for that number of lanes. CHOOSE, UNEQUAL, BITS_OF and
+   OF_BITS are functions of the target.
+
+   load and store access a vector at the address of any element, in one instruction if the compiler has unaligned
+   vector types. fetch and stage do the same for an array that the work-item has for itself. BY_LANES stands for the
+   name of a function of one lane. BY_HALVES and BY_PARTS stand for the name of a function of a vector of the machine
+   (VECTOR). FUNCTION(..) is a call of that function. */
 
 static inline VECTOR load_T_LANES(__global const ELEMENT *p)
 {
@@ -47,7 +50,7 @@ static inline void stage_T_LANES(VECTOR x, ELEMENT *p)
 #endif
 }
 
-/* a b + c, rounded once if the machine can; for integers, the low bits */
+/* a b + c, rounded once if the machine has an instruction for it; for integers, the low bits */
 static inline VECTOR mad_T_LANES(VECTOR a, VECTOR b, VECTOR c)
 {
 #if INTEGERS
@@ -69,7 +72,8 @@ static inline VECTOR mad_T_LANES(VECTOR a, VECTOR b, VECTOR c)
 }
 
 #if BY_BITS
-/* the bits, moved to a float's fields, times 2^112; infinity and NaN separately */
+/* The bits are moved to the fields of a float, and the float is multiplied by 2^112. Infinities and NaN are set by
+   their bits. */
 #endif
 static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
 {
@@ -95,7 +99,7 @@ static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
 }
 
 #if BY_BITS
-/* to the nearest f16, ties to even: below 2^-14 by an addition, above it by adding to the bits */
+/* Round to the nearest f16, ties to even. Below 2^-14, adding 0.5 rounds; above it, adding to the bits does. */
 #endif
 static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
 {
@@ -121,7 +125,7 @@ static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
 }
 
 #if !HALF
-/* to the nearest value of bf16, ties to even; NaN stays NaN */
+/* round to the nearest bf16, ties to even; a NaN remains a NaN */
 #endif
 static inline FLOAT_VECTOR round_T_LANES(FLOAT_VECTOR x)
 {
@@ -134,14 +138,14 @@ static inline FLOAT_VECTOR round_T_LANES(FLOAT_VECTOR x)
 #endif
 }
 
-/* to the nearest value of bf16, ties to even; a NaN with an empty lower half stays NaN */
+/* Round to the nearest bf16, ties to even. A NaN remains a NaN only if its lower 16 bits are zero. */
 static inline FLOAT_VECTOR round_plain_T_LANES(FLOAT_VECTOR x)
 {
   const U32_VECTOR() u = BITS_OF(x);
   return OF_BITS((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);
 }
 
-/* towards zero, saturating; NaN gives 0 */
+/* round towards zero, and saturate; NaN gives 0 */
 static inline RESULT to_integer_T_TO_LANES(FLOAT_VECTOR x)
 {
 #if SHORT
@@ -153,17 +157,18 @@ static inline RESULT to_integer_T_TO_LANES(FLOAT_VECTOR x)
 #endif
 }
 
-/* towards zero, for values that fit; NaN gives 0 */
+/* round towards zero, for values that fit the type; NaN gives 0 */
 static inline RESULT to_integer_within_T_TO_LANES(FLOAT_VECTOR x)
 {
 #ifdef __AVX512F__
-  return (RESULT)NARROWED(_mm512_cvttps_epi32((__m512)x)); /* -2^31 for a NaN */
+  /* the instruction gives -2^31 for a NaN, whose low bits are 0 */
+  return (RESULT)NARROWED(_mm512_cvttps_epi32((__m512)x));
 #else
   return INTEGERS(CHOOSE_FLOAT(EQUAL(x, x), x, FLOATS(0.0f)));
 #endif
 }
 
-/* integers with the order of the bits: -NaN lowest, -0 below 0 */
+/* integers that compare like the floats in the total order: -NaN is the lowest, and -0 is below 0 */
 static inline ORDER_VECTOR total_order_T_LANES(FLOAT_VECTOR x)
 {
   const ORDER_VECTOR b = AS_ORDER(x);
@@ -199,7 +204,7 @@ static inline REGISTER BY_HALVES_T_LANES(REGISTER x)
 }
 #endif
 
-/* always inlined: gcc -O2 warns about copies of it that pass a register wider than the machine's */
+/* always inlined, because gcc -O2 warns about copies of the function that pass a register wider than the machine's */
 #if PAIR
 __attribute__((always_inline))
 static inline REGISTER BY_PARTS_T_LANES(REGISTER x, REGISTER *y)

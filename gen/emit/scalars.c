@@ -1,11 +1,13 @@
-/* Functions of one number of a type.
+/* Functions of one number.
 
-   gen/emit/pieces.py cuts the file into pieces and puts words in: T is the type, TYPE that of its registers, WIDTH its
-   bits, MASK these all set, SPARE what they leave of a byte. Of integers, UNSIGNED and SIGNED_TYPE are as wide as an
-   element, WIDE is unsigned and as wide as arithmetic wants, NUMBER(x) has the bits of x alone. TO is another type,
-   RESULT that of its registers. Of floats of 8 bits and less, TOP has all bits but the sign's, DROP are the bits of a
-   float's mantissa that the type does not have, UNIT is the value of its lowest bit. BITS_OF and OF_BITS take a register
-   of floats as an unsigned integer (RAW) and back; BITS, VALUE and ROUND are the functions of those names of the type. */
+   gen/emit/pieces.py divides the file into pieces and replaces words. T is the type of the number, TYPE the type of
+   its registers, WIDTH its number of bits, MASK a mask of these bits, and SPARE the number of unused bits of its
+   byte. TO is another type, and RESULT the type of its registers. For integers: UNSIGNED and SIGNED_TYPE have the
+   width of an element; WIDE is the unsigned type, of 32 or 64 bits, in which the arithmetic is done; NUMBER(x) is the
+   bits of x without sign extension. For floats of at most 8 bits: TOP is all bits but the sign; DROP is the number of
+   bits of a float's mantissa that the type lacks; UNIT is the value of the type's lowest bit. BITS_OF and OF_BITS
+   convert a register of floats to an unsigned integer (RAW) with the same bits, and back. BITS, VALUE and ROUND call
+   the functions of these names for the type. */
 
 static inline TYPE maximum_T(TYPE a, TYPE b)
 {
@@ -35,7 +37,7 @@ static inline TYPE sign_T(TYPE a)
 }
 
 #if FLOAT
-/* also 1 for a signaling NaN */
+/* a signalling NaN gives 1 too */
 #endif
 static inline TYPE power_T(TYPE a, TYPE b)
 {
@@ -55,7 +57,7 @@ static inline TYPE power_T(TYPE a, TYPE b)
 }
 
 #if FLOAT
-/* exact, with the sign of a: a long division of the significands */
+/* exact, with the sign of a; a long division of the significands */
 #endif
 static inline TYPE remainder_T(TYPE a, TYPE b)
 {
@@ -79,7 +81,7 @@ static inline TYPE remainder_T(TYPE a, TYPE b)
 #endif
 }
 
-/* x / 0 has all bits set */
+/* x / 0 is the number with all bits set */
 static inline TYPE divide_T(TYPE a, TYPE b)
 {
   if (b == 0) return (TYPE)-1;
@@ -113,7 +115,7 @@ static inline TYPE abs_T(TYPE a)
   return a < 0 ? (TYPE)(0 - (WIDE)a) : a;
 }
 
-/* the upper half of the product's bits; for 64 bits, from products of halves */
+/* the upper half of the bits of a product; for 64 bits, it is computed from products of halves */
 static inline TYPE mulhi_T(TYPE a, TYPE b)
 {
 #if LONG
@@ -164,7 +166,8 @@ static inline TYPE packed_load_T_INDEX(POINTER(const U8 *p), AT i)
 #endif
 }
 
-/* store bits x at a position in a byte that only this work-item writes, lower positions first */
+/* Store the bits of x at a position in a byte. Only this work-item writes the byte, beginning with its lowest
+   position. */
 static inline void packed_store_T_INDEX(POINTER(U8 *p), AT i, U8 x)
 {
   const U8 bits = (U8)((x & MASK) << (WIDTH * (int)(i % PER_BYTE)));
@@ -181,7 +184,7 @@ static inline U16 bits_bf16(float x)
   return (U16)(BITS_OF(x) >> 16);
 }
 
-/* to the nearest value of bf16, ties to even; NaN stays NaN */
+/* round to the nearest bf16, ties to even; a NaN remains a NaN */
 static inline float round_bf16(float x)
 {
   U32 u = BITS_OF(x);
@@ -190,7 +193,8 @@ static inline float round_bf16(float x)
 }
 
 #if HALF_BY_BITS
-/* the bits, moved to a float's fields, times 2^112; infinity and NaN separately */
+/* The bits are moved to the fields of a float, and the float is multiplied by 2^112. Infinities and NaN are set by
+   their bits. */
 #endif
 static inline float value_f16(U16 x)
 {
@@ -204,7 +208,7 @@ static inline float value_f16(U16 x)
 }
 
 #if HALF_BY_BITS
-/* to the nearest f16, ties to even: below 2^-14 by an addition, above it by adding to the bits */
+/* Round to the nearest f16, ties to even. Below 2^-14, adding 0.5 rounds; above it, adding to the bits does. */
 #endif
 static inline U16 bits_f16(float x)
 {
@@ -227,7 +231,7 @@ static inline float round_T(float x)
 }
 
 #if SCALE
-/* 2^(x - 127); the last pattern is NaN */
+/* 2^(x - 127); the bit pattern 255 is NaN */
 #endif
 static inline float value_T(U8 x)
 {
@@ -254,15 +258,15 @@ static inline float value_T(U8 x)
 }
 
 #if SCALE
-/* the nearest power of two, up from the midpoint; NaN for values that are not positive or too large */
+/* the nearest power of two, rounded up from the midpoint; NaN for values that are not positive or are too large */
 #elif IEEE
-/* to the nearest, ties to even; infinity above the largest */
+/* round to the nearest value, ties to even; infinity above the largest value */
 #elif FN
-/* to the nearest, ties to even; NaN above the largest */
+/* round to the nearest value, ties to even; NaN above the largest value */
 #elif FNUZ
-/* to the nearest, ties to even; NaN above the largest; no -0 */
+/* round to the nearest value, ties to even; NaN above the largest value; -0 becomes 0 */
 #else
-/* to the nearest, ties to even; the largest above it; -0 for NaN */
+/* round to the nearest value, ties to even; the largest value if the number is above it; -0 for NaN */
 #endif
 static inline U8 bits_T(float x)
 {
@@ -292,7 +296,8 @@ static inline U8 bits_T(float x)
 }
 
 #if ODD
-/* by way of a float rounded to odd, so that the second rounding alone decides */
+/* The double is first converted to a float, whose last bit is set if the conversion is not exact. Rounding that float
+   then gives the same result as rounding the double. */
 #endif
 static inline float narrow_T(double x)
 {
@@ -310,13 +315,13 @@ static inline float narrow_T(double x)
 #endif
 }
 
-/* towards zero, saturating; NaN gives 0 */
+/* round towards zero, and saturate; NaN gives 0 */
 static inline RESULT to_integer_T_TO(TYPE x)
 {
   return x != x ? (RESULT)0 : x <= LEAST ? FIRST : x >= BEYOND ? LAST : (RESULT)x;
 }
 
-/* an integer with the order of the bits: -NaN lowest, -0 below 0 */
+/* an integer that compares like the float in the total order: -NaN is the lowest, and -0 is below 0 */
 static inline ORDER total_order_T(HELD x)
 {
 #if TINY
@@ -335,8 +340,8 @@ static inline ORDER total_order_T(HELD x)
   return b < 0 ? b ^ FLIP : b;
 }
 
-/* to nearest even with m mantissa bits; too large for e exponent bits: infinity; below the smallest normal number:
-   zero */
+/* Round to m mantissa bits, ties to even. A value that is too large for e exponent bits becomes infinity, and a value
+   below the smallest normal number becomes zero. */
 static inline TYPE reduce_precision_T(TYPE x, int e, int m)
 {
   RAW b = BITS_OF(x), sign = b >> TOP_BIT << TOP_BIT;

@@ -27,11 +27,17 @@ typedef uint64_t ulongs __attribute__((vector_size(WIDTH), may_alias));
 typedef uint64_t u64;
 typedef int64_t s64;
 
-/* AVX-512 only. Floats of a table of 16, selected by the last four bits of indices, or of two tables, selected by
-   the last five. x 2^n rounded once, with n first rounded down. For x = m 2^e with m in [3/4, 3/2): m; NaN below 0.
-   For |x| = m 2^n with m in [1, 2): m, and n (-infinity for 0). |x|^(-1/2) with error 2^-14; infinity for 0, with
-   its sign; NaN below 0. Of x and y the one nearer to 0, with x's sign; y if x is NaN. True if any integer is above
-   a limit, or any x below y */
+/* Functions for AVX-512 only.
+   pick_floats: entries of a table of 16 floats, selected by the last four bits of each index.
+   pick_of_two_floats: entries of two such tables, selected by the last five bits of each index.
+   scale_floats: x 2^floor(n), rounded once.
+   mantissa_floats: m for x = m 2^e with m in [3/4, 3/2); NaN for negative x.
+   significand_floats, exponent_floats: m and n for |x| = m 2^n with m in [1, 2); n is -infinity for 0.
+   near_rsqrt_floats: x^(-1/2) with a relative error of 2^-14; infinity with the sign of x for zeros; NaN for negative
+       x.
+   nearer_floats: the operand that is nearer to 0, with the sign of x; y if x is NaN.
+   any_above_uints: true if any integer is above a limit.
+   any_below_floats: true if any element of x is below that of y. */
 #if defined(__AVX512F__)
 #define AVX512 1
 static inline floats pick_floats(floats table, ints index) {
@@ -62,7 +68,7 @@ static inline int any_below_floats(floats x, floats y) {
 #define AVX512 0
 #endif
 
-/* half of the lanes as doubles, and back */
+/* convert half of the lanes to doubles, and two vectors of doubles back to floats */
 typedef float half_floats __attribute__((vector_size(WIDTH / 2), may_alias));
 union halves {
   floats all;
@@ -111,7 +117,7 @@ static inline int any_ints(ints mask) {
 #endif
 }
 
-/* by bits: a scalar float may have excess precision */
+/* computed from the bits, because a scalar float may have excess precision */
 static inline floats splat_floats(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -133,7 +139,7 @@ static inline doubles choose_doubles(longs mask, doubles a, doubles b) {
   return as_doubles((as_longs(a) & mask) | (as_longs(b) & ~mask));
 }
 
-/* if the machine can: the nearest whole number, ties to even */
+/* the nearest integer, ties to even, if the machine has an instruction for it */
 #if defined(__AVX512F__)
 #define ROUNDS 1
 static inline floats nearest_floats(floats x) {
@@ -152,7 +158,7 @@ static inline floats nearest_floats(floats x) { return (floats)vrndnq_f32((float
 #define ROUNDS 0
 #endif
 
-/* x if it is more, or less, than y, else y, also for NaNs */
+/* more_floats returns x if x > y, else y; less_floats returns x if x < y, else y; so a NaN gives y */
 static inline floats more_floats(floats x, floats y) {
 #if defined(__AVX512F__)
   return (floats)_mm512_max_ps((__m512)x, (__m512)y);
@@ -177,7 +183,8 @@ static inline floats less_floats(floats x, floats y) {
 #endif
 }
 
-/* as in HLO: NaN if either is; gcc 12 takes two more instructions for a choice than for a given mask */
+/* The maximum as in HLO: NaN if an operand is NaN. gcc 12 needs two more instructions for a selection than for a mask
+   that is passed to the instruction. */
 static inline floats maximum_floats(floats x, floats y) {
 #if defined(__AVX512F__)
   return (floats)_mm512_mask_max_ps((__m512)y, _mm512_cmp_ps_mask((__m512)y, (__m512)y, _CMP_ORD_Q), (__m512)y,
@@ -226,7 +233,7 @@ static inline doubles sqrt_doubles(doubles x) {
 #endif
 }
 
-/* a b + c, rounded once if the machine can */
+/* a b + c, rounded once if the machine has an instruction for it */
 static inline floats mad_floats(floats a, floats b, floats c) {
 #if defined(__AVX512F__)
   return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -255,7 +262,8 @@ static inline ints splat_ints(int32_t x) { return x + (ints){0}; }
 
 static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }
 
-/* narrow numbers at any address, as floats; gcc 12 converts bytes to 32 bits lane by lane if that is one step */
+/* Load narrow numbers from any address, as floats. gcc 12 converts bytes to 32 bits lane by lane unless they are
+   converted in two steps. */
 static inline floats widen_bf16(const uint16_t *from) {
   typedef uint16_t narrow __attribute__((vector_size(WIDTH / 2), aligned(2), may_alias));
   return as_floats(__builtin_convertvector(*(const narrow *)from, uints) << 16);
@@ -273,8 +281,8 @@ static inline floats widen_u8(const uint8_t *from) {
   return convert_floats(convert_ints(__builtin_convertvector(*(const narrow *)from, wider)));
 }
 
-/* 1 if the compiler has matrix tiles (AMX), those of bf16, those of 8 bits; the first macro is gcc's, the second
-   clang's */
+/* 1 if the compiler supports matrix tiles (AMX), tiles of bf16, and tiles of 8-bit integers. gcc defines the first
+   macro of each line, and clang the second. */
 #if defined(__x86_64__) && defined(__linux__) && (defined(__AMX_TILE__) || defined(__AMXTILE__))
 #define TILES 1
 #else
@@ -291,7 +299,7 @@ static inline floats widen_u8(const uint8_t *from) {
 #define TILES_INT8 0
 #endif
 
-/* true if Linux lets this process use matrix tiles (arch_prctl, ARCH_REQ_XCOMP_PERM) */
+/* true if Linux allows this process to use matrix tiles (arch_prctl, ARCH_REQ_XCOMP_PERM) */
 static inline int allows_tiles(void) {
 #if TILES
   long answer = 158;
@@ -302,15 +310,15 @@ static inline int allows_tiles(void) {
 #endif
 }
 
-/* 4 bytes at any address, in each lane */
+/* the same 4 bytes in each lane, from any address */
 static inline ints splat_group(const void *from) {
   int32_t x;
   memcpy(&x, from, sizeof x);
   return x + (ints){0};
 }
 
-/* c plus the products of the four u8 in each lane of a and the four s8 of b; without an instruction for it, by pairs
-   of 16 bits, or one by one */
+/* c plus the sum of four products in each lane: the four u8 of a times the four s8 of b. Without an instruction for
+   it, pairs of 16-bit numbers are multiplied, or single numbers. */
 static inline ints mad_u8_s8(ints a, ints b, ints c) {
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
   return (ints)_mm512_dpbusd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
@@ -340,12 +348,13 @@ static inline ints mad_u8_s8(ints a, ints b, ints c) {
 
 static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
 
-/* the same if both are signed, or neither is: 128 is added to, or subtracted from, each number of a */
+/* the same sum if the numbers of a and b are both signed, or both unsigned; 128 is added to or subtracted from each
+   number of a */
 static inline ints mad_s8(ints a, ints b, ints c) { return mad_u8_s8(as_ints(as_uints(a) ^ 0x80808080u), b, c); }
 static inline ints mad_u8(ints a, ints b, ints c) { return mad_u8_s8(b, as_ints(as_uints(a) ^ 0x80808080u), c); }
 
-/* c plus the products of the two bf16 in each lane of a and b, each sum rounded; the instruction takes numbers below
-   the smallest normal one for zeros. On processors with AMX it takes four times as long as a multiply-add. */
+/* c plus the sum of two products of bf16 in each lane of a and b. Each addition rounds. The instruction treats
+   subnormal numbers as zeros. On processors with AMX, it takes four times as long as a multiply-add. */
 static inline floats mad_bf16(floats a, floats b, floats c) {
 #if defined(__AVX512BF16__) && defined(__AVX512F__) && !TILES
   return (floats)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);

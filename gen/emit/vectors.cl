@@ -11,7 +11,7 @@ typedef uint16 uints;
 
 #define splat_floats(x) ((floats)(x))
 
-/* AVX-512 only, see vectors.c */
+/* functions for AVX-512 only, as in vectors.c */
 #if defined(__AVX512F__) && defined(__clang__)
 #define AVX512 1
 typedef float gnu_floats __attribute__((vector_size(64)));
@@ -80,7 +80,7 @@ typedef ulong8 ulongs;
 
 #define join_floats(low, high) ((floats)(convert_float8(low), convert_float8(high)))
 
-/* true if any mask is set; PoCL's `any` tests lane by lane */
+/* true if any lane of the mask is set; PoCL's `any` tests lane by lane */
 #if AVX512
 #define any_ints(mask) any_above_uints(as_uints(mask), 0u)
 #else
@@ -93,7 +93,7 @@ typedef long s64;
 /* a where the mask is set, else b */
 #define choose_floats(mask, a, b) ((mask) ? (a) : (b))
 
-/* if the machine can: the nearest whole number, ties to even */
+/* the nearest integer, ties to even, if the machine has an instruction for it */
 #define ROUNDS 0
 #if AVX512
 #if __has_builtin(__builtin_elementwise_roundeven)
@@ -103,7 +103,7 @@ typedef long s64;
 #endif
 #endif
 
-/* x if it is more, or less, than y, else y, also for NaNs */
+/* more_floats is x if x > y, else y; less_floats is x if x < y, else y; so a NaN gives y */
 #define more_floats(x, y) ((x) > (y) ? (x) : (y))
 
 #define less_floats(x, y) ((x) < (y) ? (x) : (y))
@@ -114,7 +114,7 @@ typedef long s64;
 
 #define sqrt_doubles sqrt
 
-/* a b + c, rounded once if the machine can */
+/* a b + c, rounded once if the machine has an instruction for it */
 static inline floats mad_floats(floats a, floats b, floats c)
 {
 #pragma OPENCL FP_CONTRACT ON
@@ -138,8 +138,9 @@ static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a)
 
 #define widen_u8(x) convert_float16(x)
 
-/* c plus the products of the four u8 in each lane of a and the four s8 of b; by pairs of 16 bits, or one by one, if
-   PoCL compiles for a machine without the instruction (packaged builds of PoCL compile for AVX-512BW at most) */
+/* c plus the sum of four products in each lane: the four u8 of a times the four s8 of b. If PoCL compiles for a
+   machine without the instruction, pairs of 16-bit numbers are multiplied, or single numbers. Packaged builds of PoCL
+   compile for AVX-512BW at most. */
 static inline ints mad_u8_s8(ints a, ints b, ints c)
 {
 #if AVX512 && defined(__AVX512VNNI__)
@@ -163,11 +164,12 @@ static inline ints mad_u8_s8(ints a, ints b, ints c)
 
 static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
 
-/* the same if both are signed, or neither is: 128 is added to, or subtracted from, each number of a */
+/* the same sum if the numbers of a and b are both signed, or both unsigned; 128 is added to or subtracted from each
+   number of a */
 static inline ints mad_s8(ints a, ints b, ints c) { return mad_u8_s8(as_ints(as_uints(a) ^ 0x80808080u), b, c); }
 static inline ints mad_u8(ints a, ints b, ints c) { return mad_u8_s8(b, as_ints(as_uints(a) ^ 0x80808080u), c); }
 
-/* c plus the products of the two bf16 in each lane of a and b, each sum rounded */
+/* c plus the sum of two products of bf16 in each lane of a and b; each addition rounds */
 static inline floats mad_bf16(floats a, floats b, floats c)
 {
   const uints x = as_uints(a), y = as_uints(b);

@@ -7,5 +7,6 @@
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("no-tree-slp-vectorize") /* gcc 12 vectorizes two neighbouring (double)(float)x to two x */
+/* gcc 12 vectorizes two conversions (double)(float)x without rounding */
+#pragma GCC optimize("no-tree-slp-vectorize")
 #endif

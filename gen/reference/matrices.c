@@ -1,6 +1,7 @@
-/* The C functions that references of ops on matrices call, in `real` (the type of elements) and `wide` (the type of
-   the computation); gen/reference/matrices.py prints both. Matrices are row-major; work arrays belong to the caller.
-   Each function follows the definition of its op, in another order than the kernels. */
+/* The C functions that references of ops on matrices call. `real` stands for the type of elements, and `wide` for the
+   type of the computation; gen/reference/matrices.py replaces both words. Matrices are row-major, and work arrays
+   belong to the caller. Each function follows the definition of its op, in another order of operations than the
+   kernels. */
 
 #include <math.h>
 #include <stdint.h>
@@ -15,7 +16,8 @@ typedef double wide;
 
 /* ---- Matrices ---- */
 
-/* row by row of L, each element by its sum; info: the first pivot that is not above zero, counted from 1 */
+/* Compute L row by row; each element is a sum. Return 0, or the number of the first pivot that is not above zero,
+   counted from 1. */
 static inline int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n, int lower, int keep) {
   int32_t info = 0;
   for (int64_t i = 0; i < n; ++i)
@@ -34,8 +36,8 @@ static inline int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n
   return info;
 }
 
-/* column by column of the right-hand sides, each unknown by its equation. as, bs: strides of the rows and columns of
-   T and of the right-hand sides */
+/* Solve for one right-hand side after another; each unknown follows from its equation. The strides of the rows and
+   columns of T begin with `a`, and those of the right-hand sides with `b`. */
 static inline void triangular_solve_real(const real *a, const real *b, real *x, wide *w, int64_t n, int64_t sides, int64_t as0,
                                   int64_t as1, int64_t bs0, int64_t bs1, int forward, int unit) {
   for (int64_t s = 0; s < sides; ++s)
@@ -48,7 +50,7 @@ static inline void triangular_solve_real(const real *a, const real *b, real *x, 
     }
 }
 
-/* column by column, each element by its sum (Crout's order) */
+/* compute one column after another; each element is a sum (Crout's order) */
 static inline int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w, int64_t m, int64_t n) {
   int32_t info = 0;
   for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
@@ -73,8 +75,8 @@ static inline int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w
   return info;
 }
 
-/* Householder's reflectors as in LAPACK: H = I - tau v v^T with v[k] = 1 maps column k to beta e_k, where beta has
-   the sign opposite to x[k]; tau is 0 if the column is zero below k */
+/* Householder's reflectors, as in LAPACK. The reflector H = I - tau v v^T with v[k] = 1 maps column k to beta e_k,
+   where beta has the opposite sign of x[k]. If the column is zero below element k, tau is 0. */
 static inline void qr_real(const real *a, real *out, real *tau, wide *w, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
   for (int64_t k = 0; k < (m < n ? m : n); ++k) {
@@ -101,7 +103,7 @@ static inline void qr_real(const real *a, real *out, real *tau, wide *w, int64_t
   for (int64_t i = 0; i < m * n; ++i) out[i] = (real)w[i];
 }
 
-/* each column of the identity times all reflectors, the last one first */
+/* apply all reflectors to each column of the identity, the last reflector first */
 static inline void householder_product_real(const real *a, const real *tau, real *out, wide *w, int64_t m, int64_t n, int64_t count) {
   for (int64_t j = 0; j < n; ++j) {
     for (int64_t i = 0; i < m; ++i) w[i] = i == j;
@@ -115,13 +117,13 @@ static inline void householder_product_real(const real *a, const real *tau, real
   }
 }
 
-/* out = a b, of complex numbers as pairs of parts */
+/* out = a b; a complex number is a real and an imaginary part */
 static inline void times_real(const wide *a, const wide *b, wide *out) {
   const wide re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
   out[0] = re, out[1] = im;
 }
 
-/* out = a / b, of complex numbers; the larger part of b is the divisor, so that nothing overflows */
+/* out = a / b for complex numbers; it divides by the larger part of b, so that nothing overflows */
 static inline void over_real(const wide *a, const wide *b, wide *out) {
   const int turned = SIZE(b[0]) < SIZE(b[1]);
   const wide large = turned ? b[1] : b[0], ratio = (turned ? b[0] : b[1]) / large;
@@ -131,7 +133,7 @@ static inline void over_real(const wide *a, const wide *b, wide *out) {
   out[0] = re, out[1] = im;
 }
 
-/* out -= a b */
+/* out -= a b for complex numbers */
 static inline void less_real(wide *out, const wide *a, const wide *b) {
   wide product[2];
   times_real(a, b, product);
@@ -140,13 +142,15 @@ static inline void less_real(wide *out, const wide *a, const wide *b) {
 
 static inline wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : ROOT(a[0] * a[0] + a[1] * a[1]); }
 
-/* elimination with pivoting between neighbouring rows, on rows of three elements and all right-hand sides. in: dl,
-   d, du and the right-hand sides, real and imaginary parts alternating. out: the same arrays after the elimination,
-   as LAPACK's gtsv leaves them, and the solution. NULL stands for imaginary parts of real numbers; the perturbed
-   form returns the solution only. w: 6 n + 2 n sides elements */
+/* Solve tridiagonal systems by elimination with pivoting between neighbouring rows. A row has three elements and all
+   right-hand sides.
+   in: dl, d, du and the right-hand sides. Each is a real and an imaginary part, which is NULL for real numbers.
+   out: the same arrays after the elimination, as LAPACK's gtsv leaves them, and the solution. The perturbed form
+       returns only the solution.
+   w: room for 6 n + 2 n sides numbers */
 static inline int32_t tridiagonal_solve_real(const real *const *in, real *const *out, wide *w, int64_t n, int64_t sides, int perturbed) {
   int32_t info = 0;
-  wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k]: element i + k of row i */
+  wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k] is element i + k of row i */
   const wide one[2] = {1, 0};
   wide scale = 0, largest = 0;
   for (int64_t i = 0; i < n; ++i)
@@ -230,8 +234,8 @@ static inline int32_t tridiagonal_solve_real(const real *const *in, real *const 
   return info;
 }
 
-/* Jacobi's method, column by column; vectors are columns of out, with their largest component above zero. w: 2 n^2
-   elements. */
+/* Jacobi's method, column by column. The eigenvectors are the columns of `out`, and the largest component of each is
+   positive. w: room for 2 n^2 numbers. */
 static inline int32_t eigh_real(const real *a, real *out, real *values, wide *w, int64_t n, int lower, int vectors) {
   wide *const m = w, *const v = w + n * n;
   wide all = 0;
@@ -290,14 +294,17 @@ static inline int32_t eigh_real(const real *a, real *out, real *values, wide *w,
   return 0;
 }
 
-/* One-sided Jacobi: pairs of columns of A (or of A^T, if it has more columns than rows) are rotated until all are
-   orthogonal; their lengths are the singular values. The largest component of a left vector is above zero. u: m x
-   uk, vt: vk x n; vectors beyond min(m, n), or of a zero value, complete the basis by the unit vectors that are
-   farthest from it. vectors: if 0, u and vt are zero. w: long x short + short^2 + long^2 elements */
+/* The one-sided Jacobi method. Pairs of columns of A are rotated until all columns are orthogonal; their lengths are
+   then the singular values. If A has more columns than rows, A^T is used. The largest component of each left vector
+   is positive.
+   u, vt: arrays of m x uk and vk x n elements. A vector beyond min(m, n), or of a singular value 0, comes from the
+       unit vector that is farthest from the vectors so far.
+   vectors: 0 if u and vt are to be zero.
+   w: room for long x short + short^2 + long^2 numbers */
 static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, wide *w, int64_t m, int64_t n, int64_t uk, int64_t vk,
                         int vectors) {
   const int64_t rows = m < n ? n : m, k = m < n ? m : n, many = m < n ? vk : uk;
-  wide *const x = w, *const v = w + rows * k, *const basis = v + k * k; /* columns are stored as rows */
+  wide *const x = w, *const v = w + rows * k, *const basis = v + k * k; /* columns of A are stored as rows */
   wide most = 0;
   for (int64_t i = 0; i < m * uk; ++i) u[i] = 0;
   for (int64_t i = 0; i < vk * n; ++i) vt[i] = 0;
@@ -334,7 +341,7 @@ static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, w
         }
       }
   }
-  for (int64_t to = 0; to < k; ++to) { /* the longest first */
+  for (int64_t to = 0; to < k; ++to) { /* sort by length, the longest first */
     int64_t longest = to;
     wide length = -1;
     for (int64_t j = to; j < k; ++j) {
@@ -359,7 +366,7 @@ static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, w
     if (to >= k || values[to] == 0) {
       int64_t best = 0;
       wide left = -1;
-      for (int64_t e = 0; e < rows; ++e) { /* the unit vector with the largest part outside of the basis */
+      for (int64_t e = 0; e < rows; ++e) { /* take the unit vector whose part outside of the basis is largest */
         wide outside = 1;
         for (int64_t j = 0; j < to; ++j) outside -= basis[j * rows + e] * basis[j * rows + e];
         if (outside > left) left = outside, best = e;

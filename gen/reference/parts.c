@@ -1,4 +1,4 @@
-/* not inlined, because there are few loops and many calls */
+/* Not inlined: few different loops are called many times, and each is compiled only once. */
 #ifdef __GNUC__
 #define APART __attribute__((noinline))
 #else

@@ -1,8 +1,8 @@
-/* Statements of a reference and of a bound. gen/reference/library.py `statements` takes the piece below a name and
-   replaces words: $word is a text; alone on a line it may be any number of lines. */
+/* Statements of a reference and of a bound. gen/reference/library.py `statements` takes the piece that follows a name
+   and replaces its words. A word $word stands for a text. If it is alone on a line, it may stand for several lines. */
 
-/* ---- merge_sort: `order` becomes the sorted places of a row's elements. before: sets `later` to true if the
-   element at `y` comes before the element at `x`, which preceded it ---- */
+/* ---- merge_sort: computes `order`, the sorted places of the elements in a row. before: sets `later` to true if the
+   element at `y`, which came after the element at `x`, must come before it ---- */
 const int64_t n = $size;
 for (int64_t t = 0; t < n; ++t) $order[t] = (int32_t)t;
 for (int64_t width = 1; width < n; width *= 2) {
@@ -25,7 +25,8 @@ for (int64_t t = 0; t < $count; ++t) {
   $moved
 }
 
-/* ---- chosen: `best` is the element of a window that the computation keeps. compared: sets $keeps ---- */
+/* ---- chosen: computes `best`, the position of the window's element that the comparison selects. compared: computes
+   $keeps ---- */
 const $kind next = $of[at];
 $compared
 if (best < 0 || !$keeps) {
@@ -33,7 +34,8 @@ if (best < 0 || !$keeps) {
   chosen = next;
 }
 
-/* ---- may_be_chosen: `may` has the elements of a window that may be selected, after the element at `at` ---- */
+/* ---- may_be_chosen: updates `may`, the positions of a window's elements that may be selected, for the element at
+   `at` ---- */
 int64_t left = 0;
 int takes = some == 0;
 for (int64_t k = 0; k < some; ++k) {
@@ -45,7 +47,8 @@ for (int64_t k = 0; k < some; ++k) {
 some = left;
 if (takes) may[some++] = at;
 
-/* ---- same_bits: a sequence of elements of $want bits from one of elements of $have bits ---- */
+/* ---- same_bits: computes elements of $want bits from elements of $have bits; the sequence of all bits stays the
+   same ---- */
 for (int64_t i = 0; i < $count; ++i) {
   uint64_t bits = 0;
   for (int b = 0; b < $want; ++b) {
@@ -56,7 +59,7 @@ for (int64_t i = 0; i < $count; ++i) {
   $store
 }
 
-/* ---- while: on two copies of the state ---- */
+/* ---- while: a loop with two copies of its state ---- */
 $begin
 for (uint8_t more; !exhausted;) {
   if ($condition($state, (void *const[]){&more})) exhausted = 1;
@@ -65,18 +68,18 @@ for (uint8_t more; !exhausted;) {
   $next
 }
 
-/* ---- case: of a conditional ---- */
+/* ---- case: an arm of a conditional ---- */
 $label
   exhausted |= $arm($given, $results);
   break;
 
-/* ---- matrix: copies matrix i between row-major arrays, one for each part, and LAPACK's array ---- */
+/* ---- matrix: copies matrix i between LAPACK's array and row-major arrays, one array for each part ---- */
 for (int64_t c = 0; c < $columns; ++c)
   for (int64_t r = 0; r < $rows; ++r) {
     $moved
   }
 
-/* ---- call_of_finite: calls a routine that must not be called for a matrix with infinite or NaN elements ---- */
+/* ---- call_of_finite: calls a routine that must not be called if an element of the matrix is infinite or NaN ---- */
 int finite = 1;
 for (int64_t k = 0; k < $count; ++k) finite &= isfinite($of[k]) != 0;
 if (finite) $call;
@@ -85,17 +88,17 @@ else {
   $filled
 }
 
-/* ---- sum_of_error: of a transform, the norm of its input, and the errors of the input ---- */
+/* ---- sum_of_error: adds an input of a transform to the norm of the inputs and to the sum of their magnitudes ---- */
 most = fmax(most, fabs($value));
 norm = hypot(norm, $value);
 sum += fabs($value);
 if (!(fabs($value) < INFINITY)) sum = INFINITY;
 
-/* ---- sum_of_slack ---- */
+/* ---- sum_of_slack: adds the width of an input's interval to the slack of a transform ---- */
 slack += fmax($interval.hi - $value, $value - $interval.lo);
 if (!($interval.hi - $interval.lo < INFINITY)) sum = INFINITY;
 
-/* ---- transform: the bound of a batch's transform ---- */
+/* ---- transform: computes the bound of a transform's error, for one batch ---- */
 double most = 0.0, norm = 0.0, sum = 0.0, slack = 0.0;
 $sums
 const double unit = 0x1p-$significant * 1.01 + 0x1p-60;
@@ -103,7 +106,7 @@ const double error = $weight($limits * unit * $root * norm + slack)$scale + $sub
 const bool fits = most < INFINITY && 16.0 * (sum + slack) <= $largest;
 $intervals
 
-/* ---- holds: tests whether the results of a LAPACK routine are correct, one matrix after another ---- */
+/* ---- holds: tests whether the results of a LAPACK routine are correct, matrix by matrix ---- */
 number *const memory = malloc($room * sizeof *memory);
 const char *wrong = memory ? NULL : "not enough memory";
 $arrays
@@ -117,25 +120,25 @@ for (int64_t i = 0; i < $count && !wrong; ++i) {
 free(memory);
 return wrong;
 
-/* ---- refused: a matrix that is not finite ---- */
+/* ---- refused: tests the results for a matrix that is not finite ---- */
 if (!finite(x0, $count)) {
   if (!(RE(r$info[0]) == -4 && $nan)) wrong = "a matrix is not finite, and info not -4";
   continue;
 }
 
-/* ---- load_matrix: loads matrix i, row by row ---- */
+/* ---- load_matrix: loads the elements of matrix i, row by row ---- */
 for (int64_t row = 0; row < $rows; ++row)
   for (int64_t column = 0; column < $columns; ++column) $to[row * $columns + column] = $value;
 
-/* ---- allocated ---- */
+/* ---- allocated: allocates an array ---- */
 $array = malloc($size);
 if ($array == NULL) goto done;
 
-/* ---- freed ---- */
+/* ---- freed: frees an array ---- */
 free($array);
 $array = NULL;
 
-/* ---- parts: runs the parts of a long reference in order, and frees the remaining arrays ---- */
+/* ---- parts: runs the parts of a long reference in order, and then frees the arrays that are still allocated ---- */
 void *x[$most] = {NULL};
 const int status =
   $calls

@@ -1,16 +1,16 @@
 /* The C functions that references call. A piece is the text between two blank lines: one function, with the comment
-   right above it, that calls no other piece; helpers of one function are inside its piece. gen/reference/library.py
-   prints the pieces that a reference calls; a test compiles each alone.
+   right above it. A piece calls no other piece, so helper functions are in the piece of their caller.
+   gen/reference/library.py prints the pieces that a reference uses, and a test compiles each piece alone.
 
-   Integers of all widths are computed in 64 bits, s64 or u64 by their signedness; `width` is that of the HLO type,
-   and the caller truncates the result to it. Bits of floats are the low bits of a uint64_t. */
+   Integers of all widths are computed in 64 bits, signed (s64) or unsigned (u64). `width` is the number of bits of
+   the HLO type, to which the caller truncates the result. The bits of a float are the low bits of a uint64_t. */
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __GNUC__ /* functions may be unused here */
+#ifdef __GNUC__ /* not every file uses all functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 
@@ -50,8 +50,8 @@ static inline float bf16_to_float(uint16_t h) {
   return value;
 }
 
-/* the double is first rounded to odd: to a float whose last bit is set if the float is not exact; then rounding the
-   float to bf16 has the same result as rounding the double */
+/* The double is first converted to a float whose last bit is set if the conversion is not exact. Rounding this float
+   to bf16 gives the same result as rounding the double. */
 static inline uint16_t bf16_from_double(double x) {
   float f = (float)x;
   uint32_t bits;
@@ -64,8 +64,8 @@ static inline uint16_t bf16_from_double(double x) {
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* rounds to the nearest pattern, by the midpoints between the finite values up to pattern `top`; values from `beyond`
-   on (if `top` is even: above `beyond`) become `over` */
+/* Round to the nearest bit pattern. `middles` contains the midpoints between the finite values up to pattern `top`.
+   Values from `beyond` on become `over`; if `top` is even, `beyond` itself does not. */
 static inline uint8_t small_from_double(double x, const double *middles, int top, double beyond, int sign_bit, int over, int nan,
                                  bool negative_zero) {
   const double a = fabs(x);
@@ -77,7 +77,7 @@ static inline uint8_t small_from_double(double x, const double *middles, int top
   return (uint8_t)(k == 0 && !negative_zero ? 0 : sign | k);
 }
 
-/* rounds to the nearest power of two, upwards from the midpoint */
+/* round to the nearest power of two; a midpoint is rounded up */
 static inline uint8_t scale_from_double(double x, const double *middles, int top, double beyond, int nan) {
   int k = 0;
   if (!(x > 0.0) || x >= beyond) return (uint8_t)nan;
@@ -112,7 +112,7 @@ static inline double f64_of_bits(uint64_t bits) {
   return x;
 }
 
-/* to nearest even with fewer mantissa bits, then with fewer exponent bits */
+/* round to fewer mantissa bits, ties to even, and then to the range of fewer exponent bits */
 static inline uint64_t reduced_precision(uint64_t x, int width, int mantissa, int exponent_bits, int mantissa_bits) {
   const uint64_t sign = x >> (width - 1) << (width - 1);
   const uint64_t largest_bias = ((uint64_t)1 << (width - 2 - mantissa)) - 1;
@@ -133,7 +133,7 @@ static inline uint64_t reduced_precision(uint64_t x, int width, int mantissa, in
   return sign | a;
 }
 
-/* a key whose order is TOTALORDER's */
+/* an integer that compares like the float in the order TOTALORDER */
 static inline int64_t total_order(uint64_t bits, int width) {
   const uint64_t sign = (uint64_t)1 << (width - 1);
   return (bits & sign) != 0 ? -1 - (int64_t)(bits & (sign - 1)) : (int64_t)bits;
@@ -157,10 +157,11 @@ static inline double logistic(double x) { return 1.0 / (1.0 + exp(-x)); }
 
 static inline double inverse_sqrt(double x) { return 1.0 / sqrt(x); }
 
-/* pow, which may return NaN for a signalling NaN when the result is 1 for all other values */
+/* pow, corrected for implementations that return NaN for a signalling NaN where the result is 1 for every other
+   value */
 static inline double power(double x, double y) { return y == 0.0 || x == 1.0 ? 1.0 : pow(x, y); }
 
-/* hypot, infinite if a part is, even if the other is a signalling NaN */
+/* hypot, corrected so that it is infinite if a part is infinite, even if the other part is a signalling NaN */
 static inline double magnitude(double x, double y) {
   return fabs(x) == INFINITY || fabs(y) == INFINITY ? INFINITY : hypot(x, y);
 }
@@ -186,8 +187,8 @@ static inline int64_t s64_remainder(int64_t a, int64_t b) { return b == 0 ? a : 
 
 static inline uint64_t u64_remainder(uint64_t a, uint64_t b) { return b == 0 ? a : a % b; }
 
-/* the bits of the product from bit `bits` on; its 128 bits are summed, one bit of b at a time; is_signed: the
-   numbers are sign-extended */
+/* The bits of the 128-bit product from bit `bits` on. The product is summed bit by bit of b. is_signed: true if a and
+   b are sign-extended. */
 static inline uint64_t upper_product(uint64_t a, uint64_t b, int bits, int is_signed) {
   uint64_t high = 0, low = 0;
   for (int k = 0; k < 64; ++k)
@@ -227,7 +228,7 @@ static inline uint64_t shift_right_logical(uint64_t x, uint64_t n, uint64_t widt
   return n >= width ? 0 : (x << (64 - width) >> (64 - width)) >> n;
 }
 
-/* ~(~x >> n) for negative x: C leaves >> of a negative number to the compiler */
+/* for negative x, ~(~x >> n), because C does not define >> of a negative number */
 static inline uint64_t shift_right_arithmetic(uint64_t x, uint64_t n, uint64_t width) {
   const bool negative = (x >> (width - 1) & 1u) != 0;
   const uint64_t bits = (negative ? ~x : x) << (64 - width) >> (64 - width), shifted = n >= width ? 0 : bits >> n;
@@ -246,13 +247,13 @@ static inline int count_leading_zeros(uint64_t x, int width) {
   return count;
 }
 
-/* the signed number of the low bits */
+/* the signed number whose bits are the low bits of x */
 static inline int64_t s64_of_bits(uint64_t x, int width) {
   const uint64_t sign = (uint64_t)1 << (width - 1);
   return (int64_t)(((x & (2 * sign - 1)) ^ sign) - sign);
 }
 
-/* truncates and saturates; NaN gives 0 */
+/* truncate, and saturate; NaN gives 0 */
 static inline int64_t s64_from_double(double x, int width) {
   const double limit = ldexp(1.0, width - 1);
   const int64_t most = INT64_MAX >> (64 - width);
@@ -265,7 +266,7 @@ static inline uint64_t u64_from_double(double x, int width) {
   return x >= ldexp(1.0, width) ? UINT64_MAX >> (64 - width) : (uint64_t)x;
 }
 
-/* an index, clamped to 0 .. last */
+/* an index, clamped to the interval from 0 to `last` */
 static inline int64_t s64_index(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }
 
 static inline int64_t u64_index(uint64_t x, int64_t last) { return x > (uint64_t)last ? last : (int64_t)x; }
@@ -276,20 +277,25 @@ static inline uint8_t unpack(const uint8_t *from, int64_t i, int width) {
   return (uint8_t)(from[i * width / 8] >> i * width % 8 & ((1 << width) - 1));
 }
 
-/* into a byte in which these bits are zero */
+/* store bits in a byte in which these bits are zero */
 static inline void pack(uint8_t *to, int64_t i, int bits, int width) {
   to[i * width / 8] = (uint8_t)(to[i * width / 8] | (bits & ((1 << width) - 1)) << i * width % 8);
 }
 
 /* ---- Discrete Fourier transforms ---- */
 
-/* Transforms the middle one of three dimensions of row-major complex numbers, stored as pairs. A row has n of them;
-   `of` has the first `given`, `to` receives the first `kept`. half: the input is half of a spectrum, whose other
-   elements are conjugates, and elements that are their own conjugates are real. room: for 4 n numbers. */
+/* Transform the middle one of three dimensions of complex numbers. Arrays are row-major, and a number is a pair.
+   n: the length of a row. `of` contains the first `given` numbers of each row, and `to` receives the first `kept`.
+   half: true if the input is half of a spectrum. The other numbers are then conjugates, and a number that is its own
+       conjugate is real.
+   room: memory for 4 n numbers */
 static inline void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
                            bool half, const long double *of, long double *to, long double *room);
-/* y: the transform of n complex numbers x, step apart, by the definition after splitting off each smallest prime
-   factor of n. roots: every apart-th one is a root of n. Numbers are pairs; t: room for n of them. */
+/* Compute y, the transform of n complex numbers. The smallest prime factor of n is split off again and again; each
+   transform of prime length follows the definition.
+   x: the numbers, as pairs, at a distance of `step` pairs.
+   roots: every apart-th pair is a power of the n-th root of unity.
+   t: memory for n numbers */
 static inline void dft(int64_t n, const long double *roots, int64_t apart, const long double *x, int64_t step, long double *y,
                 long double *t) {
   int64_t p = 2;
