@@ -1,4 +1,4 @@
-"""The concatenate hero: each operand is copied by its own loops to its range of the result.
+"""The concatenate hero (kernel emitter): each operand is copied by its own loops to its range of the result.
 
 A concatenation becomes one nest for each operand; elementwise ops and a bitcast may follow it. The nest of an operand
 writes only the elements of the result that come from this operand, so no thread tests which operand an element belongs

@@ -1,4 +1,4 @@
-"""The concatenate hero on a CPU, for operands whose rows are not whole cache lines.
+"""The concatenate hero (kernel emitter) on a CPU, for operands whose rows are not whole cache lines.
 
 A work-item assembles a block of the output in L1: for each output row it copies one run of elements from each operand.
 Then it stores the block in whole cache lines, because the processor reads a line from memory before it stores a part of
@@ -48,7 +48,7 @@ class Staged(Schedule):
 
 
 class ConcatenateCpuHero(Hero[Concatenate, Staged]):
-    """The hero that assembles the rows of several operands in L1 before it stores them."""
+    """The emitter (hero) that assembles the rows of several operands in L1 before it stores them."""
 
     name = "concatenate"
     nest_class = Concatenate

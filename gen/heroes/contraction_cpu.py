@@ -1,4 +1,4 @@
-"""The contraction hero on CPUs: it computes matrix products and convolutions in register tiles.
+"""The contraction hero (kernel emitter) on CPUs: it computes matrix products and convolutions in register tiles.
 
 A work-item computes one block of the result. A block has rows, lines (a second dimension of rows) and "units": vectors
 of adjacent columns. The sum over the contracted dimension is divided into chunks. For each chunk, the work-item visits
@@ -365,7 +365,7 @@ class ContractionCpuRecord:
 
 
 class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
-    """The hero that writes one kernel, in which each work-item computes one block of the result."""
+    """The emitter (hero) that writes one kernel, in which each work-item computes one block of the result."""
 
     name, leads = "contraction", True
     nest_class = Contraction

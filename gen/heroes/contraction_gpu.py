@@ -1,4 +1,4 @@
-"""The contraction hero on GPUs: it computes matrix products in tiles of shared memory.
+"""The contraction hero (kernel emitter) on GPUs: it computes matrix products in tiles of shared memory.
 
 A "line" is a row of the left operand or a column of the right operand; a "step" is one index of the contracted
 dimension (k). A block of threads computes a tile of the result. While it multiplies the steps that are in shared
@@ -219,8 +219,8 @@ class SumRecord:
 
 
 class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
-    """The hero that writes a kernel in which each block computes a tile of the result. If the sum is cut into parts, a
-    second kernel adds the parts.
+    """The emitter (hero) that writes a kernel in which each block computes a tile of the result. If the sum is cut into
+    parts, a second kernel adds the parts.
     """
 
     name, leads = "contraction", True

@@ -1,4 +1,4 @@
-"""The contraction hero for AMD's MFMA instructions, with which wavefronts multiply matrices.
+"""The contraction hero (kernel emitter) for AMD's MFMA instructions, with which wavefronts multiply matrices.
 
 A "line" is a row of the left operand or a column of the right operand; a "step" is one index along the sum (k). A block
 of threads computes a tile of the result, and each wavefront of 64 threads computes a part of the tile. While the block

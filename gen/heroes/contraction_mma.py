@@ -1,4 +1,4 @@
-"""The contraction hero for CUDA's mma.sync, matrix instructions for numbers of 8, 16 and 64 bits.
+"""The contraction hero (kernel emitter) for CUDA's mma.sync, matrix instructions for numbers of 8, 16 and 64 bits.
 
 A "line" is a row of the left operand or a column of the right operand; a "step" is one index along the sum (k). A block
 of threads computes a tile of the result, and each warp computes a part of the tile. cp.async copies the tiles of both

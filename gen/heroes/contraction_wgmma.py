@@ -1,4 +1,5 @@
-"""The contraction hero for CUDA's wgmma, with which warpgroups multiply tiles of 16-bit numbers in shared memory.
+"""The contraction hero (kernel emitter) for CUDA's wgmma, with which warpgroups multiply tiles of 16-bit numbers in
+shared memory.
 
 A "line" is a row of the left operand or a column of the right operand; a "step" is one index along the sum (k). A block
 of threads computes a tile of the result, and each warpgroup of four warps computes 64 rows of the tile. cp.async copies

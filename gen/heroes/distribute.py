@@ -1,4 +1,5 @@
-"""The distribute hero: a nested layout in the HLO text decides which elements of a result each GPU thread computes.
+"""The distribute hero (kernel emitter): a nested layout in the HLO text decides which elements of a result each GPU
+thread computes.
 
     ROOT y = f32[64,64]{1,0} add(a, b), frontend_attributes={sett_distribute="NV_MMA_SYNC_F32_16x8x16_F16.acc"}
 

@@ -1,5 +1,5 @@
-"""The hero of fft: one kernel for each dimension that is transformed, two kernels for a long dimension. gen/plan/fft.py
-describes the transform of a row.
+"""The hero (kernel emitter) of fft: one kernel for each dimension that is transformed, two kernels for a long
+dimension. gen/plan/fft.py describes the transform of a row.
 
 A work-item transforms one row at a time. If rows are short or adjacent in memory, it transforms several rows at once,
 one in each vector lane. Real and imaginary parts are stored separately. Each stage reads one buffer and writes another;
@@ -214,7 +214,7 @@ class FftRecord(Roots):
 
 
 class FftHero(Hero[Whole, FftSchedule]):
-    """The hero that writes the kernels for all dimensions of an fft."""
+    """The emitter (hero) that writes the kernels for all dimensions of an fft."""
 
     name = "fft"
     nest_class = Whole

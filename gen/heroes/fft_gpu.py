@@ -1,4 +1,5 @@
-"""The hero of fft on GPUs: a block of threads transforms one or several rows of a dimension in shared memory.
+"""The hero (kernel emitter) of fft on GPUs: a block of threads transforms one or several rows of a dimension in shared
+memory.
 
 A stage of radix p (gen/plan/fft.py) is a step of the block: each thread transforms p numbers at a time in registers.
 The first step reads from memory, the last step writes to memory. Between two steps, the numbers are exchanged in shared
@@ -194,7 +195,7 @@ class FftBlockRecord(Roots):
 
 
 class FftGpuHero(Hero[Whole, FftSchedule]):
-    """The hero that writes the kernels for all dimensions of an fft; blocks of threads transform the rows."""
+    """The emitter (hero) that writes the kernels for all dimensions of an fft; blocks of threads transform the rows."""
 
     name = "fft"
     nest_class = Whole

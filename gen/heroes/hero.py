@@ -1,5 +1,5 @@
-"""A hero: one way to write a nest as kernels. gen/heroes/__init__.py lists the heroes in the order in which they are
-tried.
+"""A hero (kernel emitter): one way to write a nest as kernels. gen/heroes/__init__.py lists the heroes in the order in
+which they are tried.
 
 This text says how to add a hero. tests/docs/test_guide.py checks that the names below exist.
 
@@ -111,7 +111,7 @@ from gen.targets import Target
 
 @dataclass
 class Context:
-    """The context of a hero's decisions.
+    """The context of the decisions of an emitter (hero).
 
     helpers: C functions and tables that the file contains so far.
     scratch: the scratch buffers between kernels so far.
@@ -195,7 +195,9 @@ class Choice(Generic[N, S]):
 
 
 class Refused(Exception):
-    """A hero refuses a nest of its kind because of a size, a type or the device. `gen explain` prints the reason."""
+    """An emitter (hero) refuses a nest of its kind because of a size, a type or the device. `gen explain` prints the
+    reason.
+    """
 
 
 class Hero(Generic[N, S]):

@@ -1,4 +1,4 @@
-"""A kernel before it becomes text: the values that its hero's template prints."""
+"""A kernel before it becomes text: the values that the template of its emitter (hero) prints."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The loop hero: every work-item computes steps of the output, in the memory order of the first result. If the end of
-the output cuts a step, the kernel computes that step element by element.
+"""The loop hero (kernel emitter): every work-item computes steps of the output, in the memory order of the first
+result. If the end of the output cuts a step, the kernel computes that step element by element.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _at_last(thread: str, loop: LoopSchedule) -> str:
 
 
 class LoopHero(Hero[Nest, LoopSchedule]):
-    """The hero that accepts every nest and computes it in the memory order of its first result."""
+    """The emitter (hero) that accepts every nest and computes it in the memory order of its first result."""
 
     name, walks, overwrites, leads = "loop", True, True, True
     nest_class: Type[Nest] = Nest

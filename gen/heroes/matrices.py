@@ -1,5 +1,5 @@
-"""The matrices hero: factorisations and solutions of small linear systems. Each matrix of the batch is computed by one
-work-item.
+"""The matrices hero (kernel emitter): factorisations and solutions of small linear systems. Each matrix of the batch is
+computed by one work-item.
 
 Each op has a template of its name in templates/kernels/. Sizes are constants, so that a compiler unrolls small loops.
 Small matrices are in arrays of the work-item. Large matrices are in the buffers of the results, or in scratch memory if

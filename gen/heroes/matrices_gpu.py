@@ -1,5 +1,5 @@
-"""The matrices hero on GPUs, for large matrices and for small batches: a block of threads computes one matrix of the
-batch.
+"""The matrices hero (kernel emitter) on GPUs, for large matrices and for small batches: a block of threads computes one
+matrix of the batch.
 
 A matrix that fits is in shared memory; a larger matrix is in the buffer of the result or in scratch memory. The threads
 of a block wait for each other after each column. In a triangular solve, several blocks share the right-hand sides of

@@ -1,5 +1,5 @@
-"""The pad hero on CPUs: each row of the result is filled with the padding value, then the operand's elements are stored
-in it.
+"""The pad hero (kernel emitter) on CPUs: each row of the result is filled with the padding value, then the operand's
+elements are stored in it.
 
 This hero writes the pads that the window hero does not take: short rows, and interior padding. No element needs a
 division or a test. A row consists of one or several contiguous dimensions. It has a few KiB, so that it is still in L1

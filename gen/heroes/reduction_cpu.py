@@ -1,4 +1,4 @@
-"""The reduction hero on CPUs: one pass over the input in memory order, with many partial accumulators.
+"""The reduction hero (kernel emitter) on CPUs: one pass over the input in memory order, with many partial accumulators.
 
 The position in the input is a mixed-radix number, whose digits are either kept or reduced (gen/plan/digits.py). The
 kernels are templates/kernels/reduction_cpu_*.j2:

@@ -1,4 +1,5 @@
-"""The reduction hero on GPUs: the threads of a block read adjacent elements, and fold (combine) their values.
+"""The reduction hero (kernel emitter) on GPUs: the threads of a block read adjacent elements, and fold (combine) their
+values.
 
 The position in the input is a mixed-radix number, whose digits are either kept or reduced (gen/plan/digits.py). A
 "unit" is a vector of adjacent elements if the minor digit is reduced, else a row. A block's threads form a box
@@ -453,7 +454,9 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- positions of threads ----
 
     def placement(self) -> ThreadPlacement:
-        """Return the results and elements of each thread as maps. Set `bounds` to the bounds of the coordinates."""
+        """Return, as maps, which results and which elements each thread has. Set `bounds` to the bounds of the thread's
+        coordinates.
+        """
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
         across, down = -(-wide // block.across), -(-rows // block.rows)

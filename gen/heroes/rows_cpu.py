@@ -1,5 +1,5 @@
-"""The rows hero on CPUs: one kernel for several passes ("stages") over the same rows (gen/plan/rows.py), such as the
-passes of a softmax. Each row goes through all stages before the next row.
+"""The rows hero (kernel emitter) on CPUs: one kernel for several passes ("stages") over the same rows
+(gen/plan/rows.py), such as the passes of a softmax. Each row goes through all stages before the next row.
 
 Rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators with
 the methods of the reduction hero (gen/heroes/reduction_cpu.py). Later stages use its totals, and values that are
@@ -373,7 +373,9 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
     def row_form(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Form:
-        """Return the plan of the code that follows the totals."""
+        """Return the plan of the code that uses the totals of a row: row values and results that depend on the row
+        alone.
+        """
         wide = self.sweep.rows > 1
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != row}
         inner = f"({self.at[row]})" + (" + lane" if wide else "")
@@ -383,7 +385,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
                             Schedule(lanes=LANES if wide else 1), self.nest.epilogue, self.whole.totals(self))
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
-        """Return the code that follows the totals."""
+        """Return the code that uses the totals of a row: row values and results that depend on the row alone."""
         wide, partition, body = self.sweep.rows > 1, self.nest.epilogue, self.body_for(self.row_form(row, box))
         body.region(partition.entry.body)
         roots = partition.roots

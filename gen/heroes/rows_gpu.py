@@ -1,5 +1,5 @@
-"""The rows hero on GPUs: one kernel for several passes ("stages") over the same rows (gen/plan/rows.py), such as the
-passes of a softmax. The threads of one block hold a row in registers.
+"""The rows hero (kernel emitter) on GPUs: one kernel for several passes ("stages") over the same rows
+(gen/plan/rows.py), such as the passes of a softmax. The threads of one block hold a row in registers.
 
 `fold` threads share a row, as in the reduction hero (gen/heroes/reduction_gpu.py), whose code is used here; several
 short rows share a block. If several stages need an element, or a value computed from it, the thread of that element
@@ -63,7 +63,7 @@ class Candidate(NamedTuple):
 
 
 class RowsGpuHero(RowsHero[Candidate]):
-    """The hero that writes all stages as one kernel."""
+    """The emitter (hero) that writes all stages as one kernel."""
 
     def takes(self, nest: Rows, context: Context) -> bool:
         return not context.device.cpu and super().takes(nest, context)
@@ -147,7 +147,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
     units, words = elements // vec, vec * sum(_words(i) for i in in_registers)
-    # rows that do not fit are tried with twice the number of registers
+    # if a row does not fit into the registers of a block, twice the number of registers is tried
     for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):
         steps, fold = max(1, registers // max(vec, words)), 2
         while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
@@ -259,7 +259,9 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
         return [*(self.step_form(unit) for unit in self.units() if unit), self.row_form()]
 
     def row_form(self) -> Form:
-        """Return the plan of the code that follows the totals of a row."""
+        """Return the plan of the code that uses the totals of a row: row values and results that depend on the row
+        alone.
+        """
         position = self.map(self.out_position(self.kept_at()), self.bounds, ())
         row = compose(position, algebra.call("shape", "unmap", self.nest.shape.text))
         return super().form(row, self.bounds, Schedule(), self.nest.epilogue, self.whole.totals(self))

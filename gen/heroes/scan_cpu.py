@@ -1,4 +1,4 @@
-"""The scan hero on CPUs: each element is read once, and each result written once.
+"""The scan hero (kernel emitter) on CPUs: each element is read once, and each result written once.
 
 A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). The kernels are
 templates/kernels/scan_cpu_rows.j2 and scan_columns.j2:
@@ -33,7 +33,8 @@ from gen.targets import COMPLEX, TINY
 
 
 class ScanCpuHero(Hero[Scan, ScanSchedule]):
-    """The hero that writes one kernel, for rows or for columns, as the memory order and the combiner allow."""
+    """The emitter (hero) that writes one kernel, for rows or for columns, as the memory order and the combiner allow.
+    """
 
     name = "scan"
     nest_class = Scan

@@ -1,4 +1,4 @@
-"""The scan hero on GPUs: a block of threads scans each row, or a thread scans each column.
+"""The scan hero (kernel emitter) on GPUs: a block of threads scans each row, or a thread scans each column.
 
 A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). The kinds of kernels are:
 - rows: below is 1, and the combiner is free. In each step, a thread of the block scans some adjacent elements of a row.
@@ -33,7 +33,8 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 
 class ScanGpuHero(Hero[Scan, ScanSchedule]):
-    """The hero that writes one kernel, for rows or for columns, as the memory order and the combiner allow."""
+    """The emitter (hero) that writes one kernel, for rows or for columns, as the memory order and the combiner allow.
+    """
 
     name = "scan"
     nest_class = Scan

@@ -1,4 +1,5 @@
-"""The scatter hero: results begin as copies of the operands; then a second kernel combines the updates into them.
+"""The scatter hero (kernel emitter): results begin as copies of the operands; then a second kernel combines the updates
+into them.
 
 The position of an update is a map with runtime variables: the indices that are read for the update's row. If an index
 is out of range, the updates of this row are dropped.
@@ -283,8 +284,8 @@ class InOrderCode(UpdateCode):
 # ---- the choice of the kernel ----
 
 class ScatterHero(Hero[Scatter, Updating]):
-    """The hero of scatter. Updates are combined in order, or one thread has one update, or one thread has a run of
-    sorted rows.
+    """The emitter (hero) of scatter. Updates are combined in order, or one thread has one update, or one thread has a
+    run of sorted rows.
     """
 
     name = "scatter"

@@ -1,4 +1,5 @@
-"""The hero of products of small matrices on CPUs: straight-line code in which a vector is a row of the result.
+"""The hero (kernel emitter) of products of small matrices on CPUs: straight-line code in which a vector is a row of the
+result.
 
 A work-item computes several products of the batch, one after another. Each row of the result is an accumulator. In each
 step of the sum, the kernel loads a row of one operand (`units`) and, for each accumulator, multiplies it by an element
@@ -143,7 +144,7 @@ class SmallProductsRecord:
 
 
 class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
-    """The hero that writes one kernel, in which a work-item computes several products."""
+    """The emitter (hero) that writes one kernel, in which a work-item computes several products."""
 
     name, leads = "contraction", True
     nest_class = SmallProduct

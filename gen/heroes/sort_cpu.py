@@ -1,6 +1,7 @@
-"""The hero of sort and topk on CPUs. A work-item sorts rows, one after another (templates/kernels/sort_cpu.j2), or
-selects the first k elements of each row (templates/kernels/topk_cpu.j2). All methods are stable. A "word" is an integer
-from which the elements of all operands can be recovered (gen/heroes/sort.py, Word).
+"""The hero (kernel emitter) of sort and topk on CPUs. A work-item sorts rows, one after another
+(templates/kernels/sort_cpu.j2), or selects the first k elements of each row (templates/kernels/topk_cpu.j2). All
+methods are stable. A "word" is an integer from which the elements of all operands can be recovered (gen/heroes/sort.py,
+Word).
 
 The methods are:
 - network: many short rows at the same time, one in each vector lane, by a sorting network on words, or on integers of a

@@ -1,4 +1,5 @@
-"""The hero of sort and topk on GPUs. Elements are ordered by key, then by index in the row, so that the sort is stable.
+"""The hero (kernel emitter) of sort and topk on GPUs. Elements are ordered by key, then by index in the row, so that
+the sort is stable.
 
 The first kernel sorts tiles of each row: a block of threads sorts a tile by a bitonic network in shared memory. Each
 further kernel merges pairs of adjacent sorted runs: a thread has one element, and finds by bisection how many elements
@@ -99,7 +100,7 @@ class SortGpuRecord:
 
 
 class SortRowsHero(sort_cpu.SortCpuHero):
-    """The hero for comparators without known keys: a thread sorts each row, as on a CPU."""
+    """The emitter (hero) for comparators without known keys: a thread sorts each row, as on a CPU."""
 
     def takes(self, nest: Whole, context: Context) -> bool:
         return nest.op.opcode in ("sort", "topk") and not context.device.cpu and order_of(nest.op).keys is None

@@ -1,5 +1,5 @@
-"""The strips hero on CPUs: a work-item takes a strip of rows (gen/plan/strips.py) through all parts of the computation,
-one part after another.
+"""The strips hero (kernel emitter) on CPUs: a work-item takes a strip of rows (gen/plan/strips.py) through all parts of
+the computation, one part after another.
 
 A part stores the values that the next part reads in an array of the work-item, which stays in the caches. Each part is
 a function written by its own hero. The work-items of a part are numbered so that those of a strip follow each other.
@@ -56,7 +56,7 @@ class StripsRecord:
 
 
 class StripsCpuHero(Hero[Strips, StripsSchedule]):
-    """The hero that writes one kernel for all parts."""
+    """The emitter (hero) that writes one kernel for all parts."""
 
     name, members, leads = "strips", True, True
     nest_class = Strips

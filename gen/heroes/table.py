@@ -1,5 +1,5 @@
-"""The table hero: a function of one 16-bit value is read from a table of its 65,536 values. A kernel fills the table by
-that function, once, on the device.
+"""The table hero (kernel emitter): a function of one 16-bit value is read from a table of its 65,536 values. A kernel
+fills the table by that function, once, on the device.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The transpose hero on CPUs: accesses that are contiguous along another dimension than the output's minor dimension go
-through register tiles.
+"""The transpose hero (kernel emitter) on CPUs: accesses that are contiguous along another dimension than the output's
+minor dimension go through register tiles.
 
 The iteration space has one dimension for each digit of the position in the output, a mixed-radix number
 (gen/plan/digits.py). A tile is a box: `rows` indices along the other contiguous dimension, and `lanes` indices along
@@ -81,7 +81,7 @@ class Candidate:
 
 
 class TransposeCpuHero(Hero[Nest, Candidate]):
-    """The hero of register tiles. It tries the tiles that fit, best first."""
+    """The emitter (hero) of register tiles. It tries the tiles that fit, best first."""
 
     name = "transpose"
     nest_class = Nest

@@ -1,4 +1,4 @@
-"""The transpose hero on GPUs: a block of threads moves a tile through shared memory.
+"""The transpose hero (kernel emitter) on GPUs: a block of threads moves a tile through shared memory.
 
 The iteration space has one dimension for each digit of the position in the first result, a mixed-radix number
 (gen/plan/digits.py). A tile is a box: `rows` indices along the dimensions in which transposed accesses are contiguous,
@@ -435,7 +435,7 @@ class Candidate:
 
 
 class TransposeGpuHero(Hero[Nest, Candidate]):
-    """The hero of tiles that go through shared memory."""
+    """The emitter (hero) of tiles that go through shared memory."""
 
     name = "transpose"
     nest_class = Nest

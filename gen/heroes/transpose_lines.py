@@ -1,5 +1,5 @@
-"""The transpose hero on CPUs for output rows that do not begin at a cache line: streaming stores of whole lines, merged
-from successive tiles.
+"""The transpose hero (kernel emitter) on CPUs for output rows that do not begin at a cache line: streaming stores of
+whole lines, merged from successive tiles.
 
 If the length of a row is not a multiple of a 64-byte cache line, most rows begin in the middle of a line. A register of
 a tile then covers parts of two lines. It would need two plain stores, where an aligned register needs one streaming
@@ -69,7 +69,7 @@ class Candidate:
 
 
 class TransposeLinesHero(Hero[Nest, Candidate]):
-    """The hero of cache lines that are merged from successive tiles."""
+    """The emitter (hero) of cache lines that are merged from successive tiles."""
 
     name = "transpose"
     nest_class = Nest

@@ -1,5 +1,5 @@
-"""The hero of dynamic-update-slice in place: a kernel over the update, which writes nothing but the updated elements.
-gen/plan/update.py says when a result may overwrite the operand.
+"""The hero (kernel emitter) of dynamic-update-slice in place: a kernel over the update, which writes nothing but the
+updated elements. gen/plan/update.py says when a result may overwrite the operand.
 """
 
 from __future__ import annotations

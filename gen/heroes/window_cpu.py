@@ -1,4 +1,5 @@
-"""The window hero on CPUs: pooling, its gradient, blurs and stencils, computed row by row of the result.
+"""The window hero (kernel emitter) on CPUs: pooling, its gradient, blurs and stencils, computed row by row of the
+result.
 
 The result's dimensions are separate loops, so that reads need neither / nor %, and successive windows of a row read
 memory in order. Along the minor dimension, vectors cover the columns in which no element of a window is beyond a
@@ -56,7 +57,7 @@ MOST_OPS = 256  # maximum number of ops, because the code is printed three times
 
 
 class WindowCpuHero(Hero[Nest, WindowSchedule]):
-    """The hero that writes one kernel, in which a work-item computes several rows."""
+    """The emitter (hero) that writes one kernel, in which a work-item computes several rows."""
 
     name = "window"
     nest_class = Nest

@@ -50,6 +50,7 @@ class TileShape:
 
 
 VECTOR_BITS = 512           # bits of a CPU's vectors: a register of AVX-512
+
 # a vector register consists of parts of 16 bytes, within which instructions of x86 and ARM interleave elements
 PIECE = 16
 LINE = 64                   # bytes of a CPU's cache line
@@ -267,8 +268,8 @@ class SharedTiles(NamedTuple):
     least_steps: minimum number of multiplications of a product.
     vector_steps: minimum number of multiplications of a product by a vector, which becomes a reduce.
     few_bytes: maximum bytes of an element for which a convolution's input is stored with contiguous features.
-    phases: maximum number of kernels of a convolution whose input is dilated. Each phase (window positions that see the
-        same input positions modulo the dilation) is a kernel.
+    phases: maximum number of kernels of a convolution whose input is dilated. There is one kernel for each set of
+        window positions at which the same elements of the window meet elements of the input.
     """
 
     least_steps: int = 4096
@@ -822,6 +823,7 @@ class BlockNumbers:
     """Numbers for a program's loops and branches that one block of GPU threads runs. They are chosen, not measured."""
 
     threads: int = 256                  # maximum number of threads of the block
+
     # maximum number of blocks of a kernel in the loop, if one block of threads runs the loop and does their work in
     # turn
     groups: int = 8
