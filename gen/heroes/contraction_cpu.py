@@ -56,7 +56,7 @@ class ContractionSchedule(Schedule):
     line_blocks, row_blocks, unit_blocks: numbers of blocks in each dimension of the result.
     long_blocks: number of blocks of columns that have `units` units; the later blocks have one unit less.
     tile_units: maximum number of units in a tile. 0: all units of the block.
-    ahead: true if a tile prefetches the units of later steps of its own chunk.
+    ahead: true if a tile prefetches units into L1, one chunk of steps ahead.
     far: distance to the units of the next chunk, which tiles prefetch. 0: no such prefetch.
     every: number of unrolled steps of a tile for each such prefetch.
     chunk: number of steps that a tile takes along the last contracted dimension.
@@ -276,7 +276,7 @@ class ContractionCpuRecord:
     lanes: number of lanes of a unit.
     all_units: number of units of a row.
     tile_units: maximum number of units in a tile (0: the units of a block).
-    ahead: true if a tile prefetches the units of later steps of its own chunk.
+    ahead: true if a tile prefetches units into L1, one chunk of steps ahead.
     far: distance to the units of the next chunk, which tiles prefetch (0: no such prefetch).
     far_lines: true if the next chunk's units are contiguous, so that whole cache lines are prefetched.
     every: number of unrolled steps of a tile for each such prefetch.

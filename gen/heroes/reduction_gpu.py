@@ -234,7 +234,9 @@ HERO = ReductionGpuHero()
 
 
 def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "ReductionGpuWriter":
-    """Return the writer of a candidate. index_type: "" if only maps and forms are collected."""
+    """Return the writer of the kernels for this nest, its digits and its accesses. index_type: "" if only maps and
+    forms are collected.
+    """
     digits = candidate.digits
     return ReductionGpuWriter(context, candidate.nest, digits, _widths(digits, candidate.space), index_type)
 

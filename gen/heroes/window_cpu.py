@@ -234,8 +234,8 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
 
 
 def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> bool:
-    """Return true if a row's coordinates decide about borders. The loop hero would need divisions for them in each
-    vector.
+    """Return true if the outer coordinates of a row decide whether its windows reach beyond a border. The loop hero
+    would need divisions for these coordinates in each vector.
     """
     thread = _thread(nest, sizes, "column", {**_outer(sizes), "column": (0, sizes[-1] - 1)})
     maps = [compose(thread, region.map) for region in regions(partition.entry.body) if region.map]

@@ -48,7 +48,9 @@ class _Counted:
         return known and all(operand in self.most for operand in i.operands)
 
     def _largest(self, i: Instruction) -> Optional[int]:
-        """Return the maximum of a counted value before it is reduced to its type's width; None if it is not known."""
+        """Return the maximum of a counted value (computed from iotas and constants alone), before it is reduced to its
+        type's width; None if it is not known.
+        """
         if i.shape.dtype[0] == "s":
             return None
         if i.opcode == "iota":
@@ -63,7 +65,7 @@ class _Counted:
         return 0 if self.vanishes(i) else None
 
     def vanishes(self, i: Instruction) -> bool:
-        """Return true if a right shift of a counted value gives zero."""
+        """Return true if the op shifts a counted value right by so many bits that the result is zero."""
         if i.opcode != "shift-right-logical":
             return False
         most, distance = self.most.get(i.operands[0]), i.operands[1]
@@ -78,7 +80,9 @@ class _Counted:
         return narrows or self.vanishes(i)
 
     def narrowed(self, copied: Computation, like: Instruction, operands: "List[Instruction]") -> Instruction:
-        """Return the replacement of a conversion or a shift of a counted value."""
+        """Return the replacement of a conversion or a shift of a counted value (computed from iotas and constants
+        alone).
+        """
         dtype = like.shape.dtype
         known: Dict[Instruction, Instruction] = {}
 
@@ -111,8 +115,7 @@ class _Counted:
         return result
 
     def _below(self, value: Instruction) -> "List[Instruction]":
-        """Return the values from which a counted value is computed, operands first. The last one is the value itself.
-        """
+        """Return the values from which `value` is computed, operands first; the last one is `value` itself."""
         found, waiting = set(), [value]
         while waiting:
             i = waiting.pop()

@@ -980,7 +980,7 @@ class Device:
         return self.cpu and self.units * self.unit_items == 1
 
 
-# a core with 512-bit vectors; cache lines and pages are the processor's
+# a core with 512-bit vectors, cache lines of 64 bytes and pages of 4096 bytes
 _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, unit_items=16, least_groups=4,
               group_items=64, part_bytes=256 << 10,
               scatter=ScatterNumbers(window_items=8, indexed_items=1, picked_rows=64, prefetch=32))
