@@ -114,7 +114,7 @@ static times time_chain(void) {
   composed = sett_map_arena_mark(&arena);
   time_simplify(map, &t);
   sett_map_arena_rewind(&arena, composed);
-  t.parse = -1; /* not measured: the text is too long */
+  t.parse = -1; /* -1 unless measured: a text that is too long is not parsed */
   if (t.tree < 1e5 && (length = sett_map_print(&arena, map, text, TEXT)) < TEXT) {
     sett_map_arena_rewind(&arena, mark);
     BEST(t.parse, map = sett_map_parse(&arena, text, length));

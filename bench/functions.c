@@ -51,8 +51,8 @@ struct function {
   const char *name;
   kernel *run;
   double (*one)(double x);          /* for functions of one float: the exact function in double */
-  wide (*more)(wide x);             /* for functions of one double */
-  wide (*two)(wide x, wide y);      /* for functions of two floats */
+  wide (*more)(wide x);             /* the exact function, for functions of one double */
+  wide (*two)(wide x, wide y);      /* the exact function, for functions of two floats */
   double low, high;                 /* the range of arguments for timing */
 };
 

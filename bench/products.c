@@ -10,8 +10,8 @@
 
 enum { F32, F64, BF16, S8, U8, S32 };
 
-/* c[batch][m][n] = a[batch][m][k] b[batch][k][n], row-major. If `a_is_transposed`, a is [n][k] transposed, that is
- * [k][m]; if `b_is_transposed`, b is [n][k]. */
+/* c[batch][m][n] = a[batch][m][k] b[batch][k][n], row-major. If `a_is_transposed`, a is stored as
+ * [k][m]; if `b_is_transposed`, b is stored as [n][k]. */
 typedef struct product {
   int64_t batch, m, n, k;
   int a_is_transposed, b_is_transposed, dtype, result;

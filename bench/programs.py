@@ -40,7 +40,7 @@ from gen.run import bench
 from gen.run.sources import load
 from gen.targets.tools import c_compiler, native
 
-TURNS, TURN = 7, 0.05  # the number of turns for each program, and the seconds of one
+TURNS, TURN = 7, 0.05  # the number of turns for each program, and the seconds of one turn
 REST = 0.05  # pause in seconds before a turn: threads of the previous turn look for work for up to 10 ms before they sleep
 EMPTY = "HloModule empty\nENTRY e { ROOT x = f32[] parameter(0) }\n"
 NUMPY = {"pred": np.uint8, "bf16": np.uint16, "c64": np.complex64, "c128": np.complex128}

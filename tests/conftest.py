@@ -35,4 +35,4 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    gc.freeze()    # pytest collects garbage several times after this
+    gc.freeze()    # keeps pytest's later garbage collections short

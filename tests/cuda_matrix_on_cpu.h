@@ -78,7 +78,7 @@ static inline void sett_mma_16x8x4(int line, double *d, const double *a, const d
 }
 #define sett_ptx_mma_m16n8k4_f64_f64(d, a, b) sett_mma_16x8x4(__LINE__, d, a, b)
 
-// prmt: digit i of the selector is the number of byte i of the result among the bytes of a, then of b.
+// prmt: digit i of the selector says which byte, of a's bytes and then b's, becomes byte i of the result.
 static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
   const uint64_t both = (uint64_t)b << 32 | a;
   uint32_t made = 0;
@@ -126,7 +126,7 @@ struct sett_copy {
 // The pending copies of a thread, and for each group that is not complete the number of copies up to its end.
 struct sett_thread_copies {
   uint64_t block;
-  bool unfenced; // copies have arrived that a wgmma does not see before a fence
+  bool unfenced; // true if copies have arrived that a wgmma would miss without a fence
   bool late;     // true if such copies existed at the last barrier: a later fence does not help other threads
   int copies, groups, group[SETT_COPIES];
   sett_copy copy[SETT_COPIES];
@@ -154,7 +154,7 @@ static inline void sett_ptx_cp_async_commit_group(void) {
   auto &own = sett_own_copies();
   own.group[own.groups++] = own.copies;
 }
-// Let the copies of all groups arrive, except of the last `left` groups.
+// Let the copies of all groups but the last `left` arrive.
 static inline void sett_ptx_cp_async_wait_group(int left) {
   auto &own = sett_own_copies();
   const int groups = own.groups - left, copies = groups > 0 ? own.group[groups - 1] : 0;
@@ -221,9 +221,9 @@ static inline float sett_wgmma_element(const sett_product &p, uint64_t descripto
   const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
                  stride = (descriptor >> 32 & 0x3fff) << 4;
   uint64_t at = start;
-  if (lines) // a row of memory holds 64 lines of one step; 8 steps are adjacent
+  if (lines) // a row of memory holds 64 lines at one k; the rows of 8 values of k are adjacent
     at += (uint64_t)(line % 64 * 2 + k % 8 * 128) + (uint64_t)(line / 64) * leading + (uint64_t)(k / 8) * stride;
-  else // a row of memory holds 64 steps of one line; 8 lines are adjacent
+  else // a row of memory holds 64 values of k of one line; the rows of 8 lines are adjacent
     at += (uint64_t)(k * 2 + line % 8 * 128) + (uint64_t)(line / 8) * stride;
   at ^= at >> 3 & 0x70;
   if (at + 2 > sett_dynamic_bytes) {
@@ -263,7 +263,7 @@ static inline void sett_ptx_wgmma_commit_group(void) {
   }
   own.group[own.groups++] = own.products;
 }
-// Add the products of all groups, except of the last `left` groups.
+// Add the products of all groups but the last `left`.
 static inline void sett_ptx_wgmma_wait_group(int left) {
   auto &own = sett_own_products();
   const int groups = own.groups - left, products = groups > 0 ? own.group[groups - 1] : 0;

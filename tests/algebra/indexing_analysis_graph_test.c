@@ -37,7 +37,8 @@ typedef struct {
 } made;
 
 static made value[VALUES];
-static unsigned char reaches[VALUES][ELEMENTS][ELEMENTS]; /* [value][element of the root][element of the value] */
+static unsigned char reaches[VALUES][ELEMENTS]
+                            [ELEMENTS]; /* reaches[v][r][e]: element e of value v reaches element r of the root */
 
 static int elements(const made *m) {
   int i, n = 1;

@@ -86,7 +86,7 @@ static size_t draw(char *text, size_t capacity) {
   while (count-- > 0) {
     const char *word = words[next(sizeof words / sizeof *words)];
     at = next((uint32_t)n + 1);
-    if (next(2)) /* half of the time, only at a number */
+    if (next(2)) /* half of the edits are at a digit */
       while (at < n && (text[at] < '0' || text[at] > '9')) ++at;
     gone = next(3) ? 1 : next(12);
     if (gone > n - at) gone = n - at;

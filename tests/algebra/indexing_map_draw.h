@@ -975,7 +975,7 @@ static inline void draw_algebra(draw *r, int kind, draw_chain *c) {
 #define DRAW_CLASS_ENUM(name, text, call) DRAW_##name,
 enum {
   DRAW_CLASSES(DRAW_CLASS_ENUM) DRAW_CLASS_COUNT,
-  DRAW_ALGEBRA = DRAW_LATTICE /* the first of the classes that ALGEBRA means */
+  DRAW_ALGEBRA = DRAW_LATTICE /* DRAW_ALGEBRA: this class and all classes after it */
 };
 
 static inline const char *draw_class_text(int which) {

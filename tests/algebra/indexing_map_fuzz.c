@@ -53,7 +53,7 @@ static void draw_point(sett_map map, int64_t *point) {
   }
 }
 
-/* ---- one text ---- */
+/* Go to the next point of the box. Return 0 after the last point. */
 static int next_point(sett_map map, int64_t *point) {
   int i;
   for (i = sett_map_variables(map) - 1; i >= 0; --i) {

@@ -482,7 +482,7 @@ static void unused(sett_map_arena *a, sett_map m) {
   }
   check(left == sett_map_variables(r), "unused: flags");
   count = points_led(a, m, r, by_removal, "unused");
-  for (i = 0; i < points; ++i) { /* the points that differ without the removed variables */
+  for (i = 0; i < points; ++i) { /* for each point: the same point without the removed variables */
     int64_t p[VARIABLES], out[RESULTS];
     for (j = left = 0; j < n; ++j)
       if (!flag[j]) p[left++] = point[i][j];

@@ -414,8 +414,8 @@ static void check_range(sett_map map, int all) {
   }
 }
 
-/* Check the strides that the header states: value(v) = value(lo) + stride * (v - lo), where value(lo) depends on no
- * stride and is a multiple of `align`. All points are given, in order. */
+/* Check the strides that the header states: value(v) = value(lo) + stride * (v - lo), where the rest
+ * value(lo) does not depend on v and is a multiple of `align`. All points are given, in order. */
 static void check_strides(draw *r, sett_map simple) {
   static int64_t start[POINTS];
   static unsigned char seen[POINTS];

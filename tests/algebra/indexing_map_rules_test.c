@@ -100,7 +100,7 @@ static void quotients(void) {
         EACH(f, -20, 20) {
           law(R8, 1, Q(a + Q(f, m), c) == Q(m * a + f, m * c));
           law(R8, 1, Q(a - Q(f, m), c) == Q(m * a - f + m - 1, m * c));
-          /* the numbers of a difference have one sign */
+          /* for c = 2, Q(f, m) may change its sign */
           law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m));
         }
   }
@@ -214,7 +214,8 @@ static void constraints(void) {
         EACH(r, 0, m - 1) {
           int64_t first = 0;
           while (first < m && residue(k * first + b, m) != r) ++first;
-          law(C5, 1, (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* otherwise no x satisfies the congruence */
+          law(C5, 1,
+              (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* x exists if and only if gcd(k, m) divides r - b */
           EACH(x, -12, 12) law(C5, first < m, (residue(k * x + b, m) == r) == (residue(x - first, n) == 0));
         }
       }
@@ -245,7 +246,7 @@ static void products(void) {
       EACH(j, -6, 6) law(S3, j * b <= a && a < (j + 1) * b, Q(a, b) == j);
       EACH(k, -7, 7) {
         law(S1, 1, Q(b * k + a, b) == k + Q(a, b));
-        EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* if k is in [0, g - 1], it vanishes */
+        EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* if k is in [0, g - 1], Q(k, g) is 0 */
         law(P9, 1, k * a - k * b * Q(a, b) == k * residue(a, b));
         law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* the same with the opposite sign */
         law(P11, 1, k * Q(a, b) + k == k * ceiling(a + 1, b));
@@ -256,7 +257,7 @@ static void products(void) {
       EACH(z, -9, 9) {
         law(M1, 1, (x + y) * z == x * z + y * z);
         law(P10, 1, x * z - y * z == (x - y) * z);
-        /* an operation may be replaced if it has the values of the expression */
+        /* x mod c equals its expanded form x - c * (x floordiv c) */
         EACH(c, 1, 5) law(P12, x - c * Q(x, c) == y, residue(x, c) == y);
       }
 }
@@ -321,7 +322,7 @@ static void lattices(void) {
     }
 }
 
-/* bit by bit, by division; at the end -1 is all ones and 0 is all zeros */
+/* computed bit by bit, by division; once only -1 or 0 is left, all higher bits are ones or zeros */
 static int64_t exclusive_or(int64_t a, int64_t b) {
   int64_t sum = 0, weight = 1;
   for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2))
@@ -350,7 +351,8 @@ static void bits(void) {
       law(X3, 1, exclusive_or(x, b) == a && exclusive_or(a, b) == exclusive_or(b, a));
       law(X3, within(a, 0, 1), exclusive_or(a, 1) == 1 - a);
       law(X4, within(a, 0, 1) && within(b, 0, 1), residue(a + b, 2) == x);
-      law(X4, 1, residue(a + b, 2) == residue(x, 2)); /* the lowest bit of a sum is an exclusive or */
+      law(X4, 1,
+          residue(a + b, 2) == residue(x, 2)); /* the lowest bit of a sum is the exclusive or of the lowest bits */
       law(X4, within(a, 0, 1), residue(a + 3 * b, 2) == residue(exclusive_or(a, b), 2));
     }
 }

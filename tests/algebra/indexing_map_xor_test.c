@@ -47,7 +47,6 @@ static const struct row {
     /* d1 has no bounds; all that is known is that some bits of its multiples are 0 */
     {"(d0, d1) -> (d0 xor d1 * 4, d0 xor d1 * -2), domain: d0 in [0, 3], d1 in [0, 9223372036854775807]", NULL,
      "(d0, d1) -> ((d1 * 4) xor d0, (d1 * -2) xor d0), domain: d0 in [0, 3], d1 in [0, inf]", NULL},
-    /* the bits are taken from an expression that contains their source */
     {"(d0, d1, d2) -> ((((d2 * -2 + d1 + d2) mod 3) xor ((d0 xor d2 xor 2) mod 12)) mod 4, ((d0 xor d2 xor 2) mod 12 + 2) xor ((d0 xor d2 xor 2) mod 12)), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d2 * -2 + d1 + d2) mod 3 in [1, 2]",
      NULL,
      "(d0, d1, d2) -> ((d2 mod 4) xor ((d1 - d2) mod 3) xor 2, 6 - ((d2 floordiv 2) mod 2) * 4), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d1 - d2) mod 3 in [1, 2]",

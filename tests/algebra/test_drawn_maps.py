@@ -29,7 +29,7 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 SEED = os.environ.get("SETT_SEED", "7")
 COUNT = int(os.environ.get("SETT_COUNT", "200"))
-Z3_MILLISECONDS = 500   # for a map
+Z3_MILLISECONDS = 500   # z3's time limit for one map
 
 
 @pytest.fixture(scope="module")

@@ -447,7 +447,7 @@ def test_chain_and_inverse_is_the_identity() -> None:
         for step in reversed(steps):  # from the last result back to the first operand
             whole = step.map(False) if whole is None else algebra.compose(whole, step.map(False))
         middle = whole
-        for step in steps:    # and forward again
+        for step in steps:    # then from the first operand to the last result
             whole = algebra.compose(whole, step.map(True))
         names = [f"d{i}" for i in range(len(here))]
         bounds = ", ".join(f"{x} in [0, {d - 1}]" for x, d in zip(names, here))

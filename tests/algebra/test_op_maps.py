@@ -50,7 +50,7 @@ def op(opcode: str, operand: int, **lists: Index) -> Text:
 
 
 def shape(rng: random.Random, rank: Optional[int] = None, limit: int = 6, zero: float = 0.04) -> Index:
-    """Return a small shape, often with ones and sometimes with zeros."""
+    """Return a small shape, often with sizes of 1 and sometimes of 0."""
     rank = rng.randint(0, 4) if rank is None else rank
     return tuple(0 if rng.random() < zero else rng.choice([1, rng.randint(1, limit), rng.randint(2, limit)])
                  for _ in range(rank))

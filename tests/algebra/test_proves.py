@@ -57,7 +57,7 @@ PROVED = {
     "()[n] -> (), domain: n in [-inf, inf], n mod 6 in [3, 3]": ["n mod 2 = 1", "n mod 3 = 0", "3 divides n", "6 divides n * 2", "2 divides n + 1", "n mod 12 >= 3"],
     "()[n] -> (), domain: n in [-inf, inf], n mod 4 in [1, 1], n mod 6 in [3, 3]": ["n mod 12 = 9", "12 divides n + 3"],
     "()[n, m, k] -> (), domain: n in [1, inf], m in [1, inf], k in [1, inf], n divides m": ["n <= m", "n divides m * k", "(m floordiv n) * n = m", "m mod n = 0"],
-    "()[n, m, k] -> (), domain: n in [1, inf], m in [1, inf], k in [1, inf], n < m, m < k, k < n": ["n = 7"],     # no point
+    "()[n, m, k] -> (), domain: n in [1, inf], m in [1, inf], k in [1, inf], n < m, m < k, k < n": ["n = 7"],     # the domain has no point
     "()[n] -> (), domain: n in [-inf, inf], 2 * n = 1": ["n = 7"],
     "(d0) -> (), domain: d0 in [0, 63]": ["d0 xor 0 = d0", "(d0 xor 5) xor 5 = d0", "(d0 xor 7) <= 63"],
     "KNOWN EMPTY": ["1 <= 0"],

@@ -44,7 +44,7 @@ def runs(folder: str) -> "List[Run]":
 
 
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-LONG = ["access_check", "bitcast_view", "build_systems", "cpp17", "from_jax", "from_pytorch", "gpu", "mma_epilogue", "thread_pool", "tile_sizes", "tiled_buffer", "weights"]    # to compile
+LONG = ["access_check", "bitcast_view", "build_systems", "cpp17", "from_jax", "from_pytorch", "gpu", "mma_epilogue", "thread_pool", "tile_sizes", "tiled_buffer", "weights"]    # these take long to compile
 RUNS = [run for folder in FOLDERS for run in runs(folder)]
 
 

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "gen" / "README.md").read_text()
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", TEXT, re.M | re.S)
 PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)
-# The description of how to add a hero, next to its interface.
+# The manual on adding a hero, at the top of hero.py.
 OF_HERO = inspect.getmodule(Hero).__doc__
 # Words in code type that are neither a file nor a name: template syntax, values, and names in the example's HLO text.
 OTHER = {"//%", "${ }", "None", "gen", "gen explain", "...", " ..", "%bend", "%c"}

@@ -65,7 +65,7 @@ def language(standard: str) -> "list[str]":
 @pytest.mark.parametrize("standard", STANDARDS)
 @pytest.mark.parametrize("family", ["gcc", "clang"])
 def test_standard(family: str, standard: str) -> None:
-    """Each header alone."""
+    """Each header compiles alone without a warning, in every standard."""
     compiler = newest(family.replace("gcc", "g++").replace("clang", "clang++") if "+" in standard else family)
     for name in STANDARDS[standard]:
         command = [compiler, f"-std={name}", *language(standard), "-O1", "-c", "-o", "/dev/null"]

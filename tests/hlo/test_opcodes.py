@@ -97,7 +97,7 @@ def test_operands() -> None:
         text = module([row], OF_KIND[kind]).replace(f"{row.opcode}(", f"{row.opcode}(x, ")
         with pytest.raises(hlo.HloError, match=f"expected {row.arity} operand"):
             hlo.parse(text, "e.hlo")
-        if row.opcode != "bitcast-convert":     # of any widths
+        if row.opcode != "bitcast-convert":     # a bitcast-convert may change the width
             assert algebra.call("op", row.opcode, str(row.arity - 1), "out=4", "in=4") == algebra.call("op", "elementwise", "0", "out=4", "in=4")
             with pytest.raises(algebra.AlgebraError, match="the number of an operand that the op has"):
                 algebra.call("op", row.opcode, str(row.arity), "out=4", "in=4")

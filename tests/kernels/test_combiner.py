@@ -53,7 +53,7 @@ def analysed(types: str, body: str, inits: Sequence[str], after: str = "") -> "T
 
 
 def key(value: Any, dtype: str) -> Any:
-    """For TOTALORDER."""
+    """Return the key by which TOTALORDER compares a value."""
     if isinstance(value, float):
         bits = struct.unpack("<q", struct.pack("<d", value))[0]
         return bits if bits >= 0 else -(bits & (1 << 63) - 1) - 1

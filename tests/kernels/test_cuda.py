@@ -313,7 +313,7 @@ class Buffer:
 
 
 def fault(library: ctypes.CDLL) -> str:
-    """What cuda_on_cpu.h found."""
+    """Return the message of the fault that cuda_on_cpu.h found."""
     return ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "sett_cuda_fault"))).decode()
 
 

@@ -124,7 +124,7 @@ def written(folder: Path, text: str) -> str:
     return str(path)
 
 
-FIRST = ["carries", "carries exchanged", "read by the body", "both read by elements", "three in a circle", "a branch", "changed before the loop", "no iteration"]    # of `ninja test`
+FIRST = ["carries", "carries exchanged", "read by the body", "both read by elements", "three in a circle", "a branch", "changed before the loop", "no iteration"]    # the cases that `ninja test` runs
 
 
 @pytest.mark.parametrize("target", TARGETS)

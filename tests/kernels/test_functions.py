@@ -106,7 +106,7 @@ def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
     named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}    # without the functions that no op calls directly
     opcodes = [opcode for opcode, name in named.items() if name not in functions.BINARY]
     binary = [opcode for opcode, name in named.items() if name in functions.BINARY] + ["add", "multiply", "divide"]
-    nans = [n for n in range(65536) if n & 0x7F80 == 0x7F80 and n & 0x7F] * 4      # signaling ones too
+    nans = [n for n in range(65536) if n & 0x7F80 == 0x7F80 and n & 0x7F] * 4      # signaling NaNs too
     nans += [0x7FC0] * (-len(nans) % 64)
     given = struct.pack(f"<{len(nans)}H", *nans)
     full = struct.pack(f"<{len(nans)}I", *(n << 16 | 0xFFFF for n in nans))
@@ -202,7 +202,7 @@ def rounded(x: float) -> float:
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_quotients_by_a_value_that_lanes_share(target: str, tmp_path: Path) -> None:
-    """They are those of IEEE, also if a quotient or an operand is subnormal."""
+    """Quotients by a value that all lanes share are those of IEEE, also if a quotient or an operand is subnormal."""
     from gen import pipeline
     count, divisors = 4096, (1.0, 3.0, 0.7, -1e30, 1e-30, 2.0 ** -126, 1e-40, math.inf)
     small = [rounded((-1) ** (k // 16) * (k + 1) * 1.1377 * 2.0 ** (k % 200 - 160)) for k in range(count)]

@@ -125,8 +125,8 @@ def test_each_pointer(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["cuda", "hip"])
 def test_words_are_known(target: str) -> None:
-    """The launch and the manifest of a kernel list exactly the pointers that the kernel's text accesses several elements
-    at once through.
+    """The launch and the manifest of a kernel list exactly the pointers through which the kernel's text accesses several
+    elements at once.
     """
     files = sorted(file for folder in ("tests/kernels", "tests/goldens", "bench") for file in (ROOT / folder).glob("*.hlo"))
     heroes: "Set[str]" = set()

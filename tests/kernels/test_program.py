@@ -161,7 +161,7 @@ def test_arrays_do_not_meet(seeds: "Sequence[int]") -> None:
                 for at, launch in enumerate(launches):
                     for array in launch.arrays:
                         uses.setdefault(array, []).append(at)
-                for array in of.results:    # results stay
+                for array in of.results:    # results are needed until the end
                     uses.setdefault(array, []).append(len(launches))
                 listed = [(array, places[array], min(at), max(at)) for array, at in uses.items()]
                 for n, (a, p, first, last) in enumerate(listed):
@@ -416,7 +416,7 @@ def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_kernels_are_found(tmp_path: Path) -> None:
     """If a kernel in a loop's body is wrong, `gen check` names the call that has it. If the statement is wrong only in
-    the program, and not in its copy that keeps all values, the whole program fails.
+    the program itself, and right in the traced copy that keeps all values, the whole program fails.
     """
     found = {}
     for name, files in (("whole", ("m.c",)), ("both", ("m.c", "m_traced.c"))):

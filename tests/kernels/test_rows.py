@@ -66,7 +66,7 @@ class Text:
         return self.emit([self.dims[k] for k in self.kept], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.gone))}}}, to_apply={op}_{self.dtype}")
 
     def down(self, of: Value, op: str) -> Value:
-        """Of each column."""
+        """Reduce each column."""
         start = self.emit([], f"constant({START[op]})")
         return self.emit([self.dims[k] for k in self.gone], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.kept))}}}, to_apply={op}_{self.dtype}")
 

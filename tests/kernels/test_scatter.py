@@ -385,7 +385,7 @@ def test_how_gpus_combine(t: str, body: str, target: str, words: str) -> None:
 
 def test_what_is_done_in_order() -> None:
     assert "in order" in how(of("rows", "f32"), "c") and "items" in how(of("rows", "f32"), "c")
-    assert "in order, 1 item" in how(text("u8", "7", "9,1", "9", inserted="0"), "opencl", "opencl-gpu")     # no whole words
+    assert "in order, 1 item" in how(text("u8", "7", "9,1", "9", inserted="0"), "opencl", "opencl-gpu")     # the elements do not fill whole words
     assert "in order" in how(WHOLE["both"], "cuda") and "compare and swap" in how(WHOLE["apart"], "cuda")
     assert "in order" in how(TORN, "cuda") and "unique" in how(TORN.replace("to_apply=both", "unique_indices=true, to_apply=both"), "cuda")
     assert "compare and swap, plain" in how(BOTH.replace("maximum(a, b)", "add(a, b)").replace("tuple(m, k)", "tuple(m, j)"), "cuda")

@@ -93,7 +93,7 @@ class Draw:
             roots.append(self.unary(p))
         if "second" in kinds:    # another transpose with the same permutation
             roots.append(self.transposed(self.parameter(self.r.choice(DTYPES), self.dims), order))
-        if "other" in kinds:          # and of another
+        if "other" in kinds:          # and one with another permutation
             further = list(order)
             self.r.shuffle(further)
             roots.append(self.transposed(p, further))

@@ -329,7 +329,7 @@ def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, 
 
 
 @pytest.mark.parametrize("source", [
-    _pool("f32", "subtract", "300,320", "9,10", "size=32x32 stride=32x32"),      # keeps its order
+    _pool("f32", "subtract", "300,320", "9,10", "size=32x32 stride=32x32"),      # subtract keeps its order, so one kernel
     _pool("f32", "add", "300,320", "150,160", "size=2x2 stride=2x2"),    # elements are picked from whole vectors
     _pool("f32", "add", "96,100,64", "95,99,64", "size=2x2x1"),    # whole registers along the minor dimension
     _pool("f32", "add", "64,64", "2,2", "size=32x32 stride=32x32"),              # small

@@ -128,7 +128,7 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
 }
 
-/* Return 1 if there is a direct plan with this number of shuffles. */
+/* Return 1 if there is a direct plan with `steps` shuffles of words. */
 static int direct(const sett_move_table *a, const sett_move_table *b, int parts, int steps) {
   sources s;
   int32_t need[4][4];

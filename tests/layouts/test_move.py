@@ -101,7 +101,7 @@ def asked(rows: "List[List[str]]", *options: str) -> "List[str]":
 class Said(NamedTuple):
     kind: str
     shuffles: int
-    selects: int    # -1: not said
+    selects: int    # -1: not stated
     bytes: int
     barriers: int
     conflicts: int
@@ -558,8 +558,8 @@ def test_registers_that_hold_nothing(count: int, tmp_path: Path) -> None:
 # ---- from memory to memory ----------------------------------------------------------------------------------------------------------------------------
 
 def draw_array(rng: random.Random, dims: "List[int]", cute: bool) -> "Tuple[str, int]":
-    """Return a random layout in memory. For a oneDNN tag the number is the offsets including padding, which a reorder
-    sets to 0; for other layouts it is 0.
+    """Return a random layout in memory. For a oneDNN tag also return the number of its offsets including padding,
+    which a reorder sets to 0; for other layouts return 0.
     """
     order, shape = rng.sample(range(len(dims)), len(dims)), "x".join(map(str, dims))
     kind = rng.randrange(4 if cute else 3)

@@ -112,7 +112,7 @@ def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tup
         down = rng.choice([4, 8, 16])
         row, column = f"t mod {min(down, rows)}", f"(t floordiv {down} + i) mod {wide}"
         at = lambda t, i: (t % min(down, rows), (t // down + i) % wide)  # noqa: E731
-    else:            # columns apart
+    else:            # lanes go along a row, `by` columns apart
         by = rng.choice([2, 4, 8])
         row, column = f"i mod {rows}", f"t * {by} mod {wide}"
         at = lambda t, i: (i % rows, t * by % wide)  # noqa: E731
@@ -198,7 +198,7 @@ def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn
             seen["padding"] += 1
         elif k == found:
             assert (int(degree), turns) == best, (lines, best, drawn)
-            blocks = [1 << base + count + max(0, -shift) for count, base, shift in members]  # what each permutes
+            blocks = [1 << base + count + max(0, -shift) for count, base, shift in members]  # number of elements that each member permutes
             more = min(-rows * columns % block for block, one_of in zip(blocks, costs) if one_of == best)
             assert memory == (str(-(-more * bits // 8)) if more else "no"), (lines, more, drawn)
             seen["by rows" if "column xor" in lines[k] else "of the offset"] += 1

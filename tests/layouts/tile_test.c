@@ -123,7 +123,7 @@ static int model(const sett_tile_shape *shape, array *a, const sett_tile_plan *p
     }
     front = a->rank - k;
     for (i = 0; i < front; ++i) dims[count++] = a->dims[i];
-    for (i = 0; i < k; ++i) { /* * merges a dimension into the next one */
+    for (i = 0; i < k; ++i) { /* a * merges a dimension into the next one */
       merged *= a->dims[front + i];
       if (shape->tile[at + i] == SETT_TILE_COMBINE) continue;
       sizes[cut++] = (int)shape->tile[at + i];
@@ -984,7 +984,7 @@ static void check_large(void) {
       {"f32[1000003,1000033]{1,0:T(1000033)}", "f32[1000003,1000033]{1,0:T(1000033)}", 1},
       {"s8[3000000000,3,4]{2,1,0:T(*,4)}", "s8[3000000000,12]{1,0:T(4)}", 1},
       {"s8[2000000000,2,7]{2,1,0:T(*,5)}", "s8[2000000000,2,7]{2,1,0:T(*,5)}", 1},
-      {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(2)(2,1)}", 1}, /* * merges what T(3) split */
+      {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(2)(2,1)}", 1}, /* a * merges what T(3) split */
       {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(4)(2,1)}", 0},
   };
   size_t i;

@@ -241,7 +241,7 @@ PRED_BINARY = ["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
 
 
 def int_binary(opcode: str, x: int, y: int, dtype: str) -> int:
-    """On bit patterns."""
+    """Compute an integer operation on bit patterns."""
     bits = BITS[dtype]
     a, b = decode(x, dtype), decode(y, dtype)
     least = -(1 << (bits - 1))

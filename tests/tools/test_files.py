@@ -206,7 +206,7 @@ def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
     while select.select([ours], [], [], 900)[0]:
         try:
             part = os.read(ours, 1 << 16)
-        except OSError:     # its end
+        except OSError:     # the terminal's end of output
             break
         if not part:
             break

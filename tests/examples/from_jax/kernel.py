@@ -28,7 +28,7 @@ class Kernel:
         """
         _check("parameter", params, self.about["params"])
         _check("result", results, self.about["results"])
-        laid = {}    # by the array's identity, so that an array that is both parameter and result stays one buffer
+        laid = {}    # keyed by the array's identity, so that an array that is both parameter and result stays one buffer
         for array, entry in zip([*params, *results], [*self.about["params"], *self.about["results"]]):
             laid[id(array)] = _laid(array, entry)
         for array in params:

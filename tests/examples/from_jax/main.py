@@ -1,4 +1,4 @@
-"""Compile a JAX function to a C kernel and call it on NumPy arrays. Where it runs, neither JAX nor XLA is needed."""
+"""Compile a JAX function to a C kernel and call it on NumPy arrays. Running the kernel needs neither JAX nor XLA."""
 
 import subprocess
 import sys

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* POOL_LOOKS: a thread polls so many times for a new round before it sleeps, because waking it takes some 50 us */
+/* POOL_LOOKS: number of times that a thread polls for a new round before it sleeps, because waking it takes some 50 us */
 enum { POOL_MOST = 64, POOL_LOOKS = 1 << 16 };
 
 typedef void pool_work(void *context, size_t begin, size_t end);
@@ -19,7 +19,7 @@ typedef struct pool {
   pool_work *work; /* NULL: the threads shall end */
   void *context;
   size_t count, step, next[POOL_MOST]; /* next: for each thread's range, the first item that no thread has begun */
-  int known; /* number of threads that have a number */
+  int known; /* number of threads that have started */
   atomic_int round, busy; /* round: number of rounds begun; busy: threads at work, except the calling one */
 } pool;
 

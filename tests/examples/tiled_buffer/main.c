@@ -12,7 +12,7 @@ enum { THREADS = 4 };
 static float *matrix, *widened;
 static uint16_t *tiled, *rows;
 
-/* These are prepared once. Afterwards they are only read, so all threads may use them. */
+/* The plans are prepared once. Afterwards they are only read, so all threads may use them. */
 static sett_tile_plan tiled_plan, rows_plan;
 static sett_tile_iterator elements;
 static sett_relayout_plan to_rows;
