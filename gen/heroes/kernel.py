@@ -373,7 +373,7 @@ def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest,
     return Kernel(grid, nest, arguments(d, reads, writes, nest.shared), text, report)
 
 
-# ---- the ends of loops, as C text ----
+# ---- C text of the ends of loops ----
 
 def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
     """Divide `total` items into `count` shares of `size` items; the last share has the rest. Return two C texts: the

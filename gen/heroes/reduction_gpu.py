@@ -632,7 +632,7 @@ class BlockWriter(reduction.ReductionWriter):
                      for index in (cell, algebra.substitute(cell, vec=0)))
         return Cell(at, first, _needed(cell, box, self.index_type))
 
-    # ---- forms and maps, before the first statement ----
+    # ---- plans of code (forms) and maps ----
 
     def result_place(self) -> "Tuple[str, Box]":
         """Return the positions of a thread's results as a map expression, and the bounds of its variables."""

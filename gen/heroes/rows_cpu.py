@@ -662,7 +662,7 @@ class RowsCpuWriter:
         return [kernel_of_stages(self.context, nest, self.grid(groups), text, Report(seen, code), partial), *seconds]
 
 
-# ---- forms and maps, before the first statement ----
+# ---- plans of code (forms) and maps ----
 
 class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
     """A writer of a stage that only collects the plans (forms) of its code."""

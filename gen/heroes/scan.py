@@ -216,7 +216,7 @@ class ScanWriter:
         stores = () if partition is self.nest.inputs else self.nest.partition.roots
         return Form(partition, partition.entry, at.thread, at.schedule, at.box, given=given or {}, stores=stores)
 
-    # ---- forms, before the first statement ----
+    # ---- plans of code (forms) ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
         """Return the elements of each kind of step, with the partition that the step computes."""

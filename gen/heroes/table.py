@@ -35,7 +35,7 @@ class LookUp:
 
     input, output: addresses of a step's values.
     element_input, element_output: addresses of one value, for a step that the end cuts.
-    store: the C word that stores a vector.
+    store: the C macro that stores a vector.
     """
 
     walk: Walk

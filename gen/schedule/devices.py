@@ -653,7 +653,7 @@ class TransposeLinesNumbers:
     # minimum number of work-items for each core before a work-item has several steps; each work-item begins with a
     # partial cache line
     items: int = 8
-    columns: int = 256                  # columns of a work-item: 16 KiB of cache lines in registers and L1
+    columns: int = 256                  # columns of a work-item; the lines that it carries take 16 KiB
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
     strips: int = 8                     # minimum number of tiles in a part of the rows
 
