@@ -161,8 +161,8 @@ class Panels(NamedTuple):
     filled_steps: minimum number of multiplications of a product whose operand is padded with zeros.
     vector_steps: minimum number of multiplications of a product by a vector (16x16: 0.03 us, as a loop 0.18 us; 8x8: as
         long as the loop, or 4 times as long).
-    in_place_bytes: maximum bytes of a matrix that is always read in place. The thresholds many_rows, in_place_rows and
-        dot_rows are exceptions.
+    in_place_bytes: maximum bytes of a matrix that is read in place. many_rows, in_place_rows and dot_rows say in which
+        cases a smaller matrix is copied or a larger matrix is read in place.
     many_rows: minimum number of rows of the other operand for which such a small matrix is copied too (f32 6272x64x256:
         1.05 ms copied, 1.15 ms in place).
     in_place_rows: maximum number of pixels of a convolution's result for which a larger matrix is read in place (3x3
