@@ -70,7 +70,7 @@ def digits_of(nest: Rows) -> "Digits | None":
 
 
 def reads_of(nest: Rows) -> "Set[Buffer]":
-    """Return the buffers that the stages read."""
+    """Return the buffers that the stages (passes over the same rows) read."""
     return {buffer for stage in nest.stages for partition in (stage.inputs, stage.totals)
             for buffer in buffers_of(partition, partition.entry)}
 
@@ -81,7 +81,9 @@ def writes_of(nest: Rows) -> "Set[Buffer]":
 
 def kernel_of_stages(context: Context, nest: Rows, grid: Grid, text: Text, report: Report,
                      partial: "Iterable[Buffer]" = ()) -> Kernel:
-    """Return the kernel of all stages. partial: buffers that this kernel writes for another kernel."""
+    """Return the kernel of all stages (passes over the same rows). partial: buffers that this kernel writes for another
+    kernel.
+    """
     partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
     return kernel_of(context.target, context.helpers, context.excess, grid, nest, partitions, text, report,
                      writes=[*writes_of(nest), *partial])

@@ -1,7 +1,7 @@
 """The rows hero (kernel emitter) on CPUs: one kernel for several passes ("stages") over the same rows
 (gen/plan/rows.py), such as the passes of a softmax. Each row goes through all stages before the next row.
 
-Rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators with
+Rows are contiguous along the minor dimension, which is reduced. A stage folds each row into a few vector accumulators with
 the methods of the reduction hero (gen/heroes/reduction_cpu.py). Later stages use its totals, and values that are
 computed from the totals once for each row. The first stage reads a row from memory, later stages read it from the
 caches. Values that later stages need for each element are kept in an array on the work-item's stack. While later stages
@@ -73,7 +73,9 @@ Candidate = Tuple[Digits, RowSweepSchedule]
 
 
 class RowsCpuHero(RowsHero[Candidate]):
-    """One kernel for all stages, and a second kernel that combines the parts of columns."""
+    """The emitter (hero) that writes one kernel for all stages (passes over the same rows), and a second kernel that
+    combines the parts of columns.
+    """
 
     columns = True
 
@@ -195,7 +197,7 @@ def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool
 
 
 def _cost(stage: Stage) -> int:
-    """Return the estimated number of instructions of a stage for one register of elements."""
+    """Return the estimated number of instructions of a stage (a pass over a row) for one register of elements."""
     ops = [entry.instruction.opcode for entry in stage.inputs.entry.body.entries]
     return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE) + len(stage.heroes) + len(stage.columns)
 
@@ -275,7 +277,9 @@ class RowsCpuRecord:
 
 
 class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
-    """The writer of one stage. number: number of the stage's first accumulator among the accumulators of all stages.
+    """The writer of one stage (a pass over a row).
+
+    number: number of the stage's first accumulator among the accumulators of all stages.
     whole: the writer of all stages.
     """
 
@@ -482,7 +486,8 @@ def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
 
 
 class RowsCpuWriter:
-    """The writer of the kernel of all stages, and of the kernels that combine parts of columns.
+    """The writer of the kernel of all stages (passes over the same rows), and of the kernels that combine parts of
+    columns.
 
     writers: the writers of the stages.
     values: the arrays of values that are computed once for each row.
@@ -511,7 +516,9 @@ class RowsCpuWriter:
                                                              for before in nest.stages[: len(self.writers)])))
 
     def stage_writer(self, stage: Stage, number: int) -> RowsCpuStageWriter:
-        """Return the writer of a stage. number: number of the stage's first accumulator among those of all stages."""
+        """Return the writer of a stage (a pass over a row). number: number of the stage's first accumulator among those
+        of all stages.
+        """
         return RowsCpuStageWriter(self, stage, number)
 
     def of_row(self, late: bool = False) -> "Dict[Instruction, Given]":
@@ -554,7 +561,7 @@ class RowsCpuWriter:
     def lines(
         self, at: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetches: "List[str]"
     ) -> "List[StageLines]":
-        """Return the lines of all stages."""
+        """Return the C lines of all stages (passes over the same rows)."""
         *before, last = self.writers
         row_before = self.row_before() if self.late() else None
         last.late = row_before is not None
@@ -604,7 +611,7 @@ class RowsCpuWriter:
         return [0, *(count * sum(room[:n]) // max(1, sum(room)) for n in range(len(later) + 1))]
 
     def grid(self, groups: int) -> Grid:
-        """Return the kernel of all stages, with its launch."""
+        """Return the kernel of all stages (passes over the same rows), with its launch."""
         return Grid(self.nest.name, self.sweep, self.index_type, groups, self.writers[0].of_thread)
 
     def scratch_shapes(self) -> "List[Shape]":
@@ -665,7 +672,7 @@ class RowsCpuWriter:
 # ---- plans of code (forms) and maps ----
 
 class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
-    """A writer of a stage that only collects the plans (forms) of its code."""
+    """A writer of one stage (a pass over a row) that only collects the plans (forms) of its code."""
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
         self.forms.append(self.row_form(row, box))
@@ -684,7 +691,8 @@ class ColumnsFormCollector(_Columns):
 
 
 class RowsFormCollector(RowsCpuWriter):
-    """A writer of all stages that only collects what the kernels need, and writes no statements.
+    """A writer of all stages (passes over the same rows) that only collects what the kernels need, and writes no
+    statements.
 
     forms: the plans of the kernels' code.
     maps: further maps that become C text.

@@ -63,7 +63,7 @@ class Candidate(NamedTuple):
 
 
 class RowsGpuHero(RowsHero[Candidate]):
-    """The emitter (hero) that writes all stages as one kernel."""
+    """The emitter (hero) that writes all stages (passes over the same rows) as one kernel."""
 
     def takes(self, nest: Rows, context: Context) -> bool:
         return not context.device.cpu and super().takes(nest, context)
@@ -209,7 +209,7 @@ class RowsGpuRecord(reduction_gpu.FoldRecord):
 
 
 class RowsGpuStageWriter(reduction_gpu.BlockWriter):
-    """The writer of one stage.
+    """The writer of one stage (a pass over a row).
 
     number: number of the stage's first accumulator among the accumulators of all stages.
     slot: C text of the index, in the arrays of registers, of the current element.

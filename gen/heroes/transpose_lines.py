@@ -308,7 +308,8 @@ class TransposeLinesWriter:
                 Call(complete.name, *complete.arguments, target, carry, "x")]
 
     def rows(self, stage: str, down: int) -> List[str]:
-        """Return the first source row of each tile of a stage, as map expressions."""
+        """Return the first source row of each tile of a stage ("first", "next", "again" or "last"), as map expressions.
+        """
         side = self.form.side
         if stage == "next":
             return [f"(k + {tile}) * {side}" for tile in range(down)]
@@ -338,7 +339,7 @@ class TransposeLinesWriter:
                        f"domain: position in [0, {self.nest.shape.elements - 1}]")
 
     def target_row(self, stage: str) -> str:
-        """Return the first output column of a stage's lines, as a map expression."""
+        """Return the first output column of the lines of a stage ("first", "next" or "last"), as a map expression."""
         side = self.form.side
         return str(self.strips * side - side) if stage == "last" else self.rows(stage, 1)[0]
 

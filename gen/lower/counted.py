@@ -28,7 +28,9 @@ def lowered(computation: Computation) -> Computation:
 
 
 class _Counted:
-    """The counted values of a computation. most: the maximum of each value; None if it is not known."""
+    """The counted values of a computation: values that are computed from iotas and constants alone. most: the maximum
+    of each of them; None if it is not known.
+    """
 
     def __init__(self, computation: Computation) -> None:
         self.instructions = computation.instructions
