@@ -1,8 +1,8 @@
 """The rows hero (kernel emitter) on CPUs: one kernel for several passes ("stages") over the same rows
 (gen/plan/rows.py), such as the passes of a softmax. Each row goes through all stages before the next row.
 
-Rows are contiguous along the minor dimension, which is reduced. A stage folds each row into a few vector accumulators with
-the methods of the reduction hero (gen/heroes/reduction_cpu.py). Later stages use its totals, and values that are
+Rows are contiguous along the minor dimension, which is reduced. A stage folds each row into a few vector accumulators
+with the methods of the reduction hero (gen/heroes/reduction_cpu.py). Later stages use its totals, and values that are
 computed from the totals once for each row. The first stage reads a row from memory, later stages read it from the
 caches. Values that later stages need for each element are kept in an array on the work-item's stack. While later stages
 compute, they prefetch the next rows, so that memory accesses overlap with computation.
