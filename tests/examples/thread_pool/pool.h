@@ -25,7 +25,7 @@ typedef struct pool {
 
 static size_t pool_range(const pool *p, int number) { return p->count * (size_t)number / (size_t)p->threads; }
 
-/* Works on the thread's own range step by step, then helps with the ranges of the others. A thread's range is the same
+/* Work on the thread's own range step by step, then help with the ranges of the others. A thread's range is the same
  * in every round with equal count. The mutex is locked between steps, not during work. */
 static void pool_parts(pool *p, int number) {
   int n;
@@ -62,7 +62,7 @@ static void *pool_thread(void *argument) {
   return NULL;
 }
 
-/* Returns when all items are done. What one call has written is visible to all threads in the next call. */
+/* Return when all items are done. Values written in one call are visible to all threads in the next call. */
 static void pool_run(pool *p, pool_work *work, void *context, size_t count) {
   int n;
   pthread_mutex_lock(&p->mutex);

@@ -24,7 +24,7 @@ static void operands(sett_map_arena *arena, sett_map *x, sett_map *w) {
   *w = sett_analysis_map(&of_w);
 }
 
-/* Prints the tile of an operand that a tile of the result needs, or why there is none. Returns its number of elements.
+/* Print the tile of an operand that a tile of the result needs, or why there is none. Return its number of elements.
  */
 static int64_t say(sett_map_arena *arena, const char *name, sett_map map, int count, const int64_t *sizes) {
   sett_analysis_list list = {count, sizes};
@@ -62,8 +62,8 @@ int main(void) {
   elements += say(&arena, "w", w, 1, sizes);
   printf("  %lld KiB\n", (long long)elements * 4 / 1024);
 
-  /* Turned into a dimension, the range can be tiled too. Halve its tile until the tiles of both operands fit in 32 KiB.
-   */
+  /* Turn the range into a dimension, so that it can be tiled too. Halve its tile until the tiles of both operands fit in
+   * 32 KiB. */
   x_loop = sett_map_to_dims(&arena, x, NULL);
   w_loop = sett_map_to_dims(&arena, w, NULL);
   do {

@@ -32,7 +32,7 @@ static float f32(uint16_t upper) {
   return number;
 }
 
-/* Returns an iterator over this thread's quarter of the elements: `at` is the position in the row-major matrix, `other`
+/* Return an iterator over this thread's quarter of the elements: `at` is the position in the row-major matrix, `other`
  * in the tiled one. The iterator counts digits, so it needs no division, and it skips padding. A run has up to 128
  * elements: the part of a row that is in one tile. */
 static sett_tile_iterator quarter(int64_t thread) {
