@@ -220,7 +220,6 @@ def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Devi
 
 def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
          context: Context) -> "Tuple[OperandRun, Body]":
-    """Return the code for the run of operand k."""
     d, form, (root,) = context.target, _run_form(part, rows, k, staged, context.device), part.partition.roots
     length, lanes = rows.runs[k], form.lanes
     last = length - lanes

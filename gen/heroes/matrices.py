@@ -267,7 +267,6 @@ def matrix_map(schedule: Matrices, blocks: int) -> str:
 
 
 def _batch_rank(nest: Whole) -> int:
-    """Return the number of batch dimensions."""
     return max(operand.shape.rank for operand in nest.op.operands) - 2
 
 

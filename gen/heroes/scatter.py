@@ -635,7 +635,6 @@ def _of_run(nest: Scatter, form: Updates) -> Thread:
 
 
 def _of_update(nest: Scatter, form: Updates) -> Thread:
-    """Return the update of a thread."""
     elements = nest.shape.elements
     return Thread(compose(form.thread_map(elements), algebra.call("shape", "unmap", nest.shape.text)),
                   form.box(elements))

@@ -39,8 +39,6 @@ def lowered(computation: Computation) -> Computation:
 
 
 class _Steps(Added):
-    """The ops that replace one op."""
-
     def run(self, operands: "List[Instruction]") -> Instruction:
         opcode, to = self.like.opcode, self.like.shape
         if self.like.called:

@@ -27,8 +27,6 @@ def lowered(computation: Computation) -> Computation:
 
 
 class _Steps(Added):
-    """The ops that replace one bitcast."""
-
     def run(self, value: Instruction) -> Instruction:
         of, to = value.shape, self.like.shape
         many = max(memory_bits(of), memory_bits(to)) // min(memory_bits(of), memory_bits(to))
