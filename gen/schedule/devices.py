@@ -538,7 +538,7 @@ class LoopCpuNumbers:
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group if a step is one element
     scalar_elements: int = 4096  # minimum number of elements for work-items to form groups, if a step is one element
-    cut_row_steps: int = 8              # minimum number of steps in a row for every row to end with a partial step
+    cut_row_steps: int = 8              # minimum number of steps of rows that each end with a partial step
     streams: int = 4                    # equal parts of the memory that a work-item reads in turns
     pair_streams: int = 2               # `streams` if 16-bit elements are computed in pairs of registers
     burst: int = 8                      # steps whose cache lines are prefetched together
@@ -681,8 +681,7 @@ class ReductionCpuNumbers:
 
     # minimum number of groups of 16 rows, for each stream of each core, for rows to be read in streams
     stream_blocks: int = 4
-    # minimum size of an input, in multiples of part_bytes, for long rows that are not read in streams to be cut into
-    # parts
+    # Long rows that are not read in streams are cut into parts if the input has at least this many times part_bytes.
     flat_parts: int = 4
     # number of steps that a lane sums separately: n numbers in groups of sqrt(n) have the fewest consecutive roundings
     turn_steps: int = 64
