@@ -1,5 +1,5 @@
 // tests/goldens/product_f32.hlo: threads 1, 20 rows by 48 columns, 150 steps at once, totals in an array
-/* total[i][j] = the sums of a block of `rows` by `units`, whose last unit is last_from and last_to from the first */
+/* Computes the sums of a block of `rows` by `units` (vectors of columns): total[i][j] is the sum of row i and unit j. The last unit is last_from (in `total`, last_to) elements behind the first. */
 static inline __attribute__((always_inline)) void sett_product_f32_sums(const int units, ptrdiff_t rows, __global const float *single, __global const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
 {
   enum { REST = 20 }; /* rows of the last block */
@@ -10,7 +10,7 @@ static inline __attribute__((always_inline)) void sett_product_f32_sums(const in
     const int adds = k0 > 0;
     __global const float *const a = single + (ptrdiff_t)k0 * 1;
     __global const float *const b = of_units + (ptrdiff_t)k0 * 40;
-    /* register tiles of ROWS by UNITS, down the block */
+    /* register tiles of ROWS by UNITS, down the rows of the block */
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;

@@ -45,7 +45,7 @@ static void run(const void *const *params, void *const *results, unsigned char *
   call_0(params, results, scratch, 0, 1);
   (void)params, (void)results, (void)scratch, (void)share;
 }
-static const unsigned char width[] = {8, 8, 8}; /* bytes of an element of each of params, then of results */
+static const unsigned char width[] = {8, 8, 8}; /* element sizes in bytes: of the params, then of the results */
 
 size_t scalar_s64_c_scratch_bytes(void)
 {

@@ -134,12 +134,12 @@ int scalar_s64_prepare(const void *const *constants, void *state);
 /* Run the whole computation on the calling thread. */
 int scalar_s64_c_run(const void *const *params, void *const *results, void *scratch);
 
-/* Do the same, and share the work among threads of the caller (NULL: use the calling thread alone). Kernels too small for a second thread run on
+/* Do the same on several threads of the caller (share NULL: on the calling thread only). Kernels too small for a second thread run on
    the calling thread. */
 #ifndef SETT_SHARE
 #define SETT_SHARE
 struct sett_share {
-  int threads; /* number of threads that take part, with the calling thread */
+  int threads; /* number of threads that take part, including the calling thread */
   /* Calls item(work, n) for each n below count, in any order and on any threads, and returns when all calls have returned. */
   void (*run)(void *context, size_t count, void (*item)(const void *work, size_t n), const void *work);
   void *context;
@@ -147,7 +147,7 @@ struct sett_share {
 #endif
 int scalar_s64_c_run_on(const void *const *params, void *const *results, void *scratch, const struct sett_share *share);
 
-#ifndef SETT_KERNELS /* not in the kernels' own files, which may have functions of this name */
+#ifndef SETT_KERNELS /* the kernels' own files may have functions of this name, so they do not see this one */
 /* Do the same as scalar_s64_c_run, with typed parameters. */
 static inline int scalar_s64(const int64_t *a, const int64_t *b, int64_t *y, void *scratch)
 {

@@ -1,5 +1,5 @@
 // tests/goldens/small_products_f32.hlo: threads 1, 448 products at once, rows in vectors of 4, totals in an array
-/* to = a b: 3 rows of 3 columns, sums of 5 products; the lanes of a vector behind its row belong to the next row */
+/* to = a b: 3 rows of 3 columns, sums of 5 products; lanes of a vector beyond its row get elements of the next row */
 static inline __attribute__((always_inline)) void sett_small_products_f32_product(__global const float *a, __global const float *b, float *to)
 {
   float4 sum[3];

@@ -1,5 +1,5 @@
 // tests/goldens/strips_f32.hlo: strips of 24 rows: (threads 1, 24 rows by 48 columns, 8 steps at once, totals in the result), (threads 1, 16 rows together, 1 times, 2 accumulators of 16, 3 registers of each kept value), (threads 1, 24 rows by 16 columns, 48 steps at once, totals in the result)
-/* total[i][j] = the sums of a block of `rows` by `units`, whose last unit is last_from and last_to from the first */
+/* Computes the sums of a block of `rows` by `units` (vectors of columns): total[i][j] is the sum of row i and unit j. The last unit is last_from (in `total`, last_to) elements behind the first. */
 static inline __attribute__((always_inline)) void sett_strips_f32_part0_sums(const int units, ptrdiff_t rows, const float *single, const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
 {
   enum { REST = 24 }; /* rows of the last block */
@@ -10,7 +10,7 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part0_sums(con
     const int adds = 0;
     const float *const a = single;
     const float *const b = of_units;
-    /* register tiles of ROWS by UNITS, down the block */
+    /* register tiles of ROWS by UNITS, down the rows of the block */
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
@@ -216,7 +216,7 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
     }
   }
 }
-/* total[i][j] = the sums of a block of `rows` by `units`, whose last unit is last_from and last_to from the first */
+/* Computes the sums of a block of `rows` by `units` (vectors of columns): total[i][j] is the sum of row i and unit j. The last unit is last_from (in `total`, last_to) elements behind the first. */
 static inline __attribute__((always_inline)) void sett_strips_f32_part4_sums(const int units, ptrdiff_t rows, const float *single, const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
 {
   enum { REST = 24 }; /* rows of the last block */
@@ -227,7 +227,7 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part4_sums(con
     const int adds = 0;
     const float *const a = single;
     const float *const b = of_units;
-    /* register tiles of ROWS by UNITS, down the block */
+    /* register tiles of ROWS by UNITS, down the rows of the block */
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
@@ -255,8 +255,8 @@ static void sett_strips_f32_part4(const float *restrict p2, const float *restric
 static void sett_strips_f32_part0_strips(const float *restrict p0, const float *restrict p1, const float *restrict p2, float *restrict r0, size_t number)
 {
   const size_t strip = number;
-  float q0[1152] __attribute__((aligned(64))); /* an array of the strip */
-  float q3[1152] __attribute__((aligned(64))); /* an array of the strip */
+  float q0[1152] __attribute__((aligned(64))); /* an intermediate array of the strip */
+  float q3[1152] __attribute__((aligned(64))); /* an intermediate array of the strip */
   sett_strips_f32_part0(p0, p1, q0, strip);
   sett_strips_f32_part1(q0, q3, strip);
   sett_strips_f32_part4(p2, q3, r0, strip);
