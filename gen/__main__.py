@@ -561,7 +561,8 @@ def certified(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
                                       settings.excess_precision, settings.most_bytes)
         settings.step(f"{file}: certify {source.name}")
         written = {name: text for name, text in texts.items() if isinstance(text, str)}
-        verdicts += certify.certify(written, about, given.target, Path(given.smt) if given.smt else None)
+        verdicts += certify.certify(written, about, given.target, Path(given.smt) if given.smt else None,
+                                    source.whole.computation)
     PROGRESS.end()
     put("".join(f"{verdict.line()}\n" for verdict in verdicts), sys.stdout)
     return int(any(verdict.kind != "PROVED" for verdict in verdicts)), None

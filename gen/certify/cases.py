@@ -10,11 +10,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from gen.certify import queries, smt
 from gen.certify.reader import Reader
 from gen.certify.queries import Failure, Questions
+from gen.certify.semantics import Meant, Semantics
 from gen.certify.smt import Solvers
 from gen.certify.text import Preprocessor, Unknown
 from gen.certify.values import Access, Memory
 from gen.certify.walk import Walk
+from gen.hlo.graph import Computation
 
+SEMANTICS_SECONDS = 30.0    # time that the queries about one launch's semantics may take
 SUFFIXES = {"c": ".c", "opencl": ".cl", "cuda": ".cu", "hip": ".hip"}
 # The macros that a compiler predefines; the text is read as that compiler preprocesses it. A C text is read twice: as
 # GNU C on a processor without vector instructions, and as any other compiler.
@@ -27,7 +30,10 @@ MACROS: "Mapping[str, Mapping[str, str]]" = {
 
 @dataclass
 class Verdict:
-    """The verdict on a launch. kind: PROVED, REFUTED or UNKNOWN. queries: the number of queries that were asked."""
+    """The verdict on a launch. kind: PROVED, REFUTED or UNKNOWN. queries: the number of queries that were asked. meant: the
+    verdict on its semantics, if the graph is known. A launch whose semantics are refuted is REFUTED; one whose semantics
+    are not proved keeps its kind, which is about the other properties.
+    """
 
     kernel: str
     target: str
@@ -37,9 +43,11 @@ class Verdict:
     file: str
     failures: "List[Failure]" = field(default_factory=list)
     reason: str = ""
+    meant: "Optional[Meant]" = None
 
     def line(self) -> str:
         head = f"{self.kind} {self.kernel} {self.target} {self.queries} queries {self.seconds:.2f} s"
+        head += f", {self.meant.text()}" if self.meant else ""
         first = self.reason or next((f.text(self.file) for f in self.failures if f.kind == self.kind.lower()), "")
         return f"{head}: {first}" if first else head
 
@@ -50,9 +58,9 @@ def missing() -> str:
 
 
 def certify(texts: "Mapping[str, str]", manifest: "Mapping[str, Any]", targets: "Sequence[str]",
-            folder: "Optional[Path]" = None) -> "List[Verdict]":
+            folder: "Optional[Path]" = None, computation: "Optional[Computation]" = None) -> "List[Verdict]":
     """Return a verdict for each launch of a program in each target. texts: the files of the build, by name. folder: the
-    folder in which queries are kept.
+    folder in which queries are kept. computation: the program's graph; without it, nothing is said about semantics.
     """
     verdicts: "List[Verdict]" = []
     for target in targets:
@@ -62,12 +70,12 @@ def certify(texts: "Mapping[str, str]", manifest: "Mapping[str, Any]", targets: 
         file = manifest["files"][target]
         for view, launches in ((target, about["launches"]), (f"{target} plain", about.get("plain_launches"))):
             if launches is not None:
-                verdicts += _program(texts[file], file, manifest, view, launches, folder)
+                verdicts += _program(texts[file], file, manifest, view, launches, folder, computation)
     return verdicts
 
 
 def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, launches: "Sequence[Mapping[str, Any]]",
-             folder: "Optional[Path]") -> "List[Verdict]":
+             folder: "Optional[Path]", computation: "Optional[Computation]" = None) -> "List[Verdict]":
     target = view.split()[0]
     verdicts: "List[Verdict]" = []
     places = _Places(manifest)
@@ -76,6 +84,7 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
     except Unknown as error:
         return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
     walk = Walk(reader, target)
+    semantics = Semantics(computation, reader, target) if computation is not None else None
     done: "List[Done]" = []
     for launch in launches:
         start = time.perf_counter()
@@ -93,12 +102,18 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
         # an error of the walk: nothing is proved
         except (AssertionError, AttributeError, RecursionError, KeyError) as error:
             verdict.kind, verdict.reason = "UNKNOWN", f"{file}: the walk fails, {type(error).__name__} {error}"
+        if semantics is not None:
+            asked = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}_semantics", limit=SEMANTICS_SECONDS)
+            verdict.meant = semantics.launch(launch, asked)
+            verdict.queries += asked.count
+            if verdict.meant.failure is not None:
+                verdict.failures.append(verdict.meant.failure)
         verdict.seconds = time.perf_counter() - start
         done.append((verdict, solvers, accesses))
         verdicts.append(verdict)
     _written(manifest, places, done)
     for verdict, solvers, _ in done:
-        verdict.queries = solvers.count
+        verdict.queries += solvers.count
         kinds = {failure.kind for failure in verdict.failures}
         if "refuted" in kinds:
             verdict.kind, verdict.reason = "REFUTED", ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Set, Tuple, Union
 
 from gen.certify import terms, types
+from gen.certify.expressions import Expression
 from gen.certify.terms import Atom, Condition, Term
 from gen.certify.text import Token
 from gen.certify.types import Type, Vector
@@ -32,7 +33,8 @@ class Memory:
 class Number:
     """A scalar. term: its value if it is an integer, else None. data: true if it depends on values that were read from
     memory. condition: the condition whose truth value it is, if there is one. pointer: the pointer whose bits it is, if it
-    is one. bits: the bits of a floating-point number, if the walk follows them.
+    is one. bits: the bits of a floating-point number, if the walk follows them. of: what it is computed from, in a walk that
+    follows that (meaning.py).
     """
 
     type: "types.Scalar"
@@ -41,15 +43,19 @@ class Number:
     condition: "Optional[Condition]" = None
     pointer: "Optional[Address]" = None
     bits: "Optional[Term]" = None
+    of: "Optional[Expression]" = None
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """A vector. lo, hi: a range that contains all its elements, if they are integers."""
+    """A vector. lo, hi: a range that contains all its elements, if they are integers. of: what each element is computed
+    from, in a walk that follows that.
+    """
 
     type: Vector
     lo: int = 0
     hi: int = 0
+    of: "Optional[Tuple[Expression, ...]]" = None
 
 
 @dataclass(frozen=True)

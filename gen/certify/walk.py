@@ -116,6 +116,7 @@ class Walk:
             for memory in buffers.values():
                 self.new_fixed[memory, "written"] = False
             self.site: "Tuple[object, ...]" = ()
+            self.within: "List[Term]" = []      # the steps of the loops around a statement
             self.group = terms.variable("group", 0, blocks - 1, True) if blocks > 1 else ZERO
             self.item = terms.variable("item", 0, threads - 1, True) if threads > 1 else ZERO
             self.threads = threads
@@ -945,6 +946,7 @@ class Walk:
                 condition, variable, start, by, changed)) - 1, True)
         else:
             k = terms.variable("turn", 0, 1 << 62, False)
+        self.within.append(k)
         breaks_before = self.fixed.get((key, "breaks"), True) if _has(body, ("break", "return")) else False
         per_step = self.fixed.get((key, "barriers"), ZERO)
         phase = self.phase
@@ -995,6 +997,7 @@ class Walk:
         if gained.free & set(k.free) or not gained.is_constant:
             raise Unknown("barriers in a loop whose number differs between steps", node.at)
         self.new_fixed[key, "barriers"] = gained
+        self.within.pop()
         del self.path[length:]
         # behind the loop
         self._forget()
@@ -1874,7 +1877,7 @@ class Walk:
             key = (function.name, tuple(opaque)) if opaque and len(opaque) == len(values) else None
             if key is not None and key in self.pure and isinstance(frame.result, (Float, Vector)) and not (
                     isinstance(frame.result, Vector) and isinstance(frame.result.element, Int)):
-                return self._fresh(frame.result, True)
+                return self._of_pure(function.name, values, frame.result)
             self.site = (*site, at)
             for parameter, value in zip(function.parameters, values):
                 type = self._decayed(self._type(parameter.type))
@@ -1898,12 +1901,23 @@ class Walk:
             length = len(self.path)
             self._statement(function.body)
             del self.path[length:]
+            result = self._returned(frame, at)
             if key is not None:
                 self.pure[key] = frame.result
-            return self._returned(frame, at)
+                if isinstance(result, (Number, Lanes)):
+                    result = self._named(function.name, values, result)
+            return result
         finally:
             self.frames.pop()
             self.site = site
+
+    def _of_pure(self, name: str, values: "Sequence[Value]", type: Type) -> Value:
+        """Return the value of a function that depends on nothing but its arguments, none of which is an index."""
+        return self._fresh(type, True)
+
+    def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
+        """Return the value of such a function at its first call, which was walked."""
+        return result
 
     def _returned(self, frame: _Frame, at: Token) -> Value:
         if isinstance(frame.result, Void):

@@ -1,0 +1,271 @@
+"""Values of elements as expressions: what they are computed from.
+
+An expression is a tree over reads of memory, indices and constants. An expression has a size in bytes, and stands for
+the bytes of a value: bits that only move (a load of a wide word, a union, a shift by whole bytes, a mask of bytes) are
+followed exactly, so that each byte of a result is known to come from one byte of one read. All arithmetic is an
+application of an operation that is not interpreted here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Sequence, Set, Tuple
+
+from gen.certify import terms
+from gen.certify.terms import ZERO, Atom, Condition, Term, number
+
+MOST_NODES = 40_000     # maximum number of different parts of one expression that are visited
+
+
+class Expression:
+    """A value of `size` bytes. kind and parts:
+
+    read        memory, Term: the bytes from this byte offset of a memory on; and the number of barriers before, as a Term
+    index       Term: an integer that ids and steps determine, modulo 2^(8 * size)
+    number      str: a floating-point constant, as written
+    apply       str, Expression ..: an operation on other values
+    if          Condition, Expression, Expression
+    part        Expression, int: the bytes from this byte of another value on
+    join        Expression ..: the bytes of several values, the lowest first
+    fold        str, Expression, (Atom ..), Condition, Expression: the first value combined by an operation with the second
+                value for each value of the variables that satisfies the condition
+    lost        str: a value that the walk does not follow, with the reason
+    """
+
+    __slots__ = ("kind", "parts", "size", "_hash")
+
+    def __init__(self, kind: str, size: int, *parts: "Any") -> None:
+        self.kind, self.size, self.parts = kind, size, parts
+        self._hash = hash((kind, size, parts))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or isinstance(other, Expression) and self._hash == other._hash \
+            and self.kind == other.kind and self.size == other.size and self.parts == other.parts
+
+    def __repr__(self) -> str:
+        inner = ", ".join(map(repr, self.parts))
+        return f"{self.kind}{self.size}({inner})"
+
+
+def lost(reason: str, size: int) -> Expression:
+    return Expression("lost", size, reason)
+
+
+def index(term: Term, size: int) -> Expression:
+    if term.is_constant:
+        term = number(term.constant % (1 << 8 * size))
+    return Expression("index", size, term)
+
+
+def read(memory: object, offset: Term, size: int, phase: Term = ZERO) -> Expression:
+    return Expression("read", size, memory, offset, phase)
+
+
+def apply(name: str, size: int, *of: Expression) -> Expression:
+    return Expression("apply", size, name, *of)
+
+
+def either(condition: Condition, a: Expression, b: Expression) -> Expression:
+    """Return the value that is a if the condition holds, else b."""
+    if a == b or condition.kind == "true":
+        return a
+    if condition.kind == "false":
+        return b
+    if a.size != b.size:
+        return lost("values of two sizes", max(a.size, b.size))
+    return Expression("if", a.size, condition, a, b)
+
+
+# ---- bytes ----
+
+_Byte = Tuple[Any, ...]
+
+
+def _bytes(of: Expression) -> "List[_Byte]":
+    kind, parts = of.kind, of.parts
+    if kind == "read":
+        return [("read", parts[0], parts[1] + number(n), parts[2]) for n in range(of.size)]
+    if kind == "index" and parts[0].is_constant:
+        return [("byte", parts[0].constant >> 8 * n & 255) for n in range(of.size)]
+    if kind == "part":
+        return [("part", parts[0], parts[1] + n) for n in range(of.size)]
+    if kind == "join":
+        return [byte for part in parts for byte in _bytes(part)]
+    return [("part", of, n) for n in range(of.size)]
+
+
+def _joined(bytes_of: "Sequence[_Byte]") -> Expression:
+    """Return the value with these bytes, in which neighbouring bytes of one value are together."""
+    groups: "List[List[_Byte]]" = []
+    for byte in bytes_of:
+        if groups and _follows(groups[-1][-1], byte):
+            groups[-1].append(byte)
+        else:
+            groups.append([byte])
+    made: "List[Expression]" = []
+    for group in groups:
+        first, size = group[0], len(group)
+        if first[0] == "read":
+            made.append(read(first[1], first[2], size, first[3]))
+        elif first[0] == "byte":
+            made.append(index(number(sum(byte[1] << 8 * n for n, byte in enumerate(group))), size))
+        elif first[2] == 0 and size == first[1].size:
+            made.append(first[1])
+        else:
+            made.append(_part(first[1], first[2], size))
+    return made[0] if len(made) == 1 else Expression("join", len(bytes_of), *made)
+
+
+def _follows(a: _Byte, b: _Byte) -> bool:
+    if a[0] != b[0]:
+        return False
+    if a[0] == "read":
+        return a[1] is b[1] and a[3] == b[3] and b[2] - a[2] == terms.ONE
+    return a[0] == "byte" or a[1] == b[1] and b[2] == a[2] + 1
+
+
+def _part(of: Expression, first: int, size: int) -> Expression:
+    if of.kind == "if":
+        condition, a, b = of.parts
+        return either(condition, part(a, first, size), part(b, first, size))
+    if of.kind == "lost":
+        return lost(of.parts[0], size)
+    if of.kind == "index" and first == 0:
+        return index(of.parts[0], size)
+    return Expression("part", size, of, first)
+
+
+def part(of: Expression, first: int, size: int) -> Expression:
+    """Return some bytes of a value."""
+    if first == 0 and size == of.size:
+        return of
+    if first + size > of.size:
+        return lost("bytes beside a value", size)
+    return _joined(_bytes(of)[first:first + size])
+
+
+def join(parts: "Sequence[Expression]") -> Expression:
+    """Return the value whose bytes are those of several values, the lowest first."""
+    return _joined([byte for of in parts for byte in _bytes(of)])
+
+
+def resized(of: Expression, size: int, signed: bool) -> Expression:
+    """Return an integer converted to another size. signed: the sign of the integer's own type."""
+    if size == of.size:
+        return of
+    if of.kind == "lost":
+        return lost(of.parts[0], size)
+    if of.kind == "index" and size < of.size:
+        return index(of.parts[0], size)
+    if size < of.size:
+        return part(of, 0, size)
+    if of.kind == "if":
+        return either(of.parts[0], resized(of.parts[1], size, signed), resized(of.parts[2], size, signed))
+    if signed:
+        if of.kind == "index" and of.parts[0].is_constant:
+            value = of.parts[0].constant
+            return index(number(value - (1 << 8 * of.size) if value >> 8 * of.size - 1 else value), size)
+        return apply("extend", size, of)
+    return _joined(_bytes(of) + [("byte", 0)] * (size - of.size))
+
+
+def shifted(of: Expression, by: int, signed: bool) -> Expression:
+    """Return a value shifted by a number of bits, to the left if it is positive. signed: copies of the sign come in from
+    the left.
+    """
+    if by == 0:
+        return of
+    if by % 8 == 0 and (by > 0 or not signed):
+        own, zeros = _bytes(of), [("byte", 0)] * (abs(by) // 8)
+        return _joined((zeros + own)[:of.size] if by > 0 else (own + zeros)[-of.size:])
+    return apply("<<" if by > 0 else ">>", of.size, of, index(number(abs(by)), 4))
+
+
+def bitwise(op: str, a: Expression, b: Expression) -> Expression:
+    """Return a & b, a | b, a ^ b, or a sum without carries. Whole bytes are followed."""
+    if a.size != b.size or "lost" in (a.kind, b.kind):
+        return apply(op, a.size, a, b)
+    made: "List[_Byte]" = []
+    for x, y in zip(_bytes(a), _bytes(b)):
+        if y[0] != "byte":
+            x, y = y, x
+        if y[0] != "byte":
+            return apply(op, a.size, a, b)
+        if op == "&" and y[1] in (0, 255):
+            made.append(x if y[1] else ("byte", 0))
+        elif op in ("|", "^", "+") and y[1] == 0:
+            made.append(x)
+        elif x[0] == "byte" and op in ("&", "|", "^"):
+            made.append(("byte", x[1] & y[1] if op == "&" else x[1] | y[1] if op == "|" else x[1] ^ y[1]))
+        else:
+            return apply(op, a.size, a, b)
+    return _joined(made)
+
+
+# ---- what an expression reads ----
+
+
+class Reads:
+    """The reads of expressions, each with the condition under which the value depends on it. of_atom: the expressions of
+    integers that were read from memory. lost: the reason why the list is not complete, or "".
+    """
+
+    def __init__(self, of_atom: "Dict[Atom, Expression]") -> None:
+        self.of_atom = of_atom
+        self.found: "Dict[Tuple[Expression, Condition], None]" = {}
+        self.lost = ""
+        self.seen: "Set[Tuple[Expression, Condition]]" = set()
+
+    def add(self, of: Expression, under: Condition = terms.TRUE) -> None:
+        waiting = [(of, under)]
+        while waiting:
+            each, condition = waiting.pop()
+            if (each, condition) in self.seen:
+                continue
+            self.seen.add((each, condition))
+            if len(self.seen) > MOST_NODES:
+                self.lost = self.lost or "a value of too many parts"
+                return
+            kind, parts = each.kind, each.parts
+            if kind == "read":
+                self.found[each, condition] = None
+                self._free(parts[1], condition, waiting)
+            elif kind == "index":
+                self._free(parts[0], condition, waiting)
+            elif kind == "apply":
+                waiting += [(part, condition) for part in parts[1:]]
+            elif kind == "if":
+                choice, a, b = parts
+                self._free(choice, condition, waiting)
+                waiting.append((a, terms.both(condition, certain(choice))))
+                waiting.append((b, terms.both(condition, certain(terms.negated(choice)))))
+            elif kind == "part":
+                waiting.append((parts[0], condition))
+            elif kind == "join":
+                waiting += [(part, condition) for part in parts]
+            elif kind == "lost":
+                self.lost = self.lost or parts[0]
+            elif kind == "fold":
+                self.lost = self.lost or "a reduction"
+
+    def _free(self, of: "Any", condition: Condition, waiting: "List[Tuple[Expression, Condition]]") -> None:
+        for atom in of.free:
+            if atom in self.of_atom:
+                waiting.append((self.of_atom[atom], condition))
+            elif not atom.known:
+                self.lost = self.lost or "an integer that the walk does not follow"
+
+
+def certain(condition: Condition) -> Condition:
+    """Return the part of a condition that ids and steps decide: the condition holds at most where this part holds."""
+    if all(atom.known for atom in condition.free):
+        return condition
+    if condition.kind == "and":
+        return terms.both(*(certain(part) for part in condition.of))    # type: ignore[arg-type]
+    return terms.TRUE
+
+
+__all__ = ["Expression", "Reads", "apply", "bitwise", "certain", "either", "index", "join", "lost", "part", "read", "resized",
+           "shifted"]

@@ -1,0 +1,351 @@
+"""The semantics of HLO that certificates trust: which elements of its operands an element of an op is computed from.
+
+It is written for certificates alone, from the meaning of each op, and shares nothing with the rest of gen but the
+parsed graph. An op that has no row here makes a kernel's semantics `not proved`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
+
+from gen.certify import expressions, terms
+from gen.certify.expressions import Expression
+from gen.certify.terms import ZERO, Condition, Term, both, number
+from gen.hlo.graph import Computation, Instruction, Shape
+
+Index = Tuple[Term, ...]
+
+BITS: "Dict[str, int]" = {"pred": 8, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32, "s64": 64, "u64": 64,
+                          "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f8e5m2": 8, "f8e4m3fn": 8, "c64": 64, "c128": 128}
+# Ops whose element is computed from the operands' elements with the same index.
+SAME_INDEX = set("""abs add and atan2 cbrt ceil clamp compare convert cosine count-leading-zeros divide erf exponential
+    exponential-minus-one floor imag is-finite log log-plus-one logistic maximum minimum multiply negate not or popcnt power
+    real reduce-precision remainder round-nearest-afz round-nearest-even rsqrt select shift-left shift-right-arithmetic
+    shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh xor complex bitcast-convert""".split())
+THROUGH = ("copy", "optimization-barrier", "reshape", "bitcast")
+
+
+class Unsupported(Exception):
+    """An op, a type or a layout of which this table says nothing. The text is the reason."""
+
+
+def bytes_of(shape: Shape) -> int:
+    """Return the bytes of an element."""
+    if shape.dtype not in BITS:
+        raise Unsupported(f"elements of {shape.dtype}")
+    return BITS[shape.dtype] // 8
+
+
+# ---- layouts ----
+
+
+def _tiles(shape: Shape) -> "List[Tuple[int, ...]]":
+    """Return the tiles of a layout, the outermost first."""
+    found = re.search(r"\{[^{}]*\}$", shape.text)
+    rest = found[0][1:-1].split(":", 1)[1] if found and ":" in found[0] else ""
+    tiles: "List[Tuple[int, ...]]" = []
+    tiled = re.match(r"T((\([\d,]*\))+)", rest)
+    if tiled:
+        tiles = [tuple(int(n) for n in part.split(",") if n) for part in re.findall(r"\(([\d,]*)\)", tiled[1])]
+        rest = rest[tiled.end():]
+    if re.sub(r"S\(\d+\)", "", rest):
+        raise Unsupported(f"layout {shape.text}")
+    return tiles
+
+
+def position(shape: Shape, index: Index) -> Term:
+    """Return the position of an element in memory, in elements."""
+    if shape.place or shape.dynamic:
+        raise Unsupported(f"an array {'in a larger buffer' if shape.place else 'of dynamic size'}")
+    order = shape.minor_to_major if len(shape.minor_to_major) == shape.rank else tuple(range(shape.rank))[::-1]
+    dims = [shape.dims[d] for d in reversed(order)]
+    at = [index[d] for d in reversed(order)]
+    for tile in _tiles(shape):
+        count = len(tile)
+        if count > len(dims):
+            dims, at = [1] * (count - len(dims)) + dims, [ZERO] * (count - len(at)) + at
+        outer, inner = len(dims) - count, list(zip(dims[-count:], at[-count:], tile)) if count else []
+        dims = dims[:outer] + [-(-n // t) for n, _, t in inner] + list(tile)
+        at = at[:outer] + [terms.quotient(i, t) for _, i, t in inner] + [terms.modulo(i, t) for _, i, t in inner]
+    total = ZERO
+    for n, i in zip(dims, at):
+        total = total.times(n) + i
+    return total
+
+
+def element_at(shape: Shape, place: Term) -> Index:
+    """Return the index of the element at a position in memory; the layout must have no tiles."""
+    if _tiles(shape):
+        raise Unsupported("a bitcast of a tiled layout")
+    order = shape.minor_to_major if len(shape.minor_to_major) == shape.rank else tuple(range(shape.rank))[::-1]
+    found: "List[Term]" = [ZERO] * shape.rank
+    for n, d in enumerate(order):
+        size = shape.dims[d]
+        if n + 1 < len(order):
+            found[d] = terms.modulo(place, size)
+            place = terms.quotient(place, size)
+        else:
+            found[d] = place
+    return tuple(found)
+
+
+def reshaped(dims: "Sequence[int]", index: Index, to: "Sequence[int]") -> Index:
+    """Return the index in an array with dimensions `to` of the element that has this index in an array with dimensions
+    `dims`; both are in row-major order. Dimensions are taken in groups of equal sizes.
+    """
+    found: "List[Term]" = []
+    at, here = 0, 0
+    while here < len(to) or at < len(dims):
+        group: "List[int]" = []
+        own: "List[int]" = []
+        while not own or math.prod(dims[n] for n in own) != math.prod(to[n] for n in group) or not group:
+            if own and (at == len(dims) or group and here < len(to)
+                        and math.prod(to[n] for n in group) < math.prod(dims[n] for n in own)) or at == len(dims):
+                if here == len(to):
+                    break
+                group.append(here)
+                here += 1
+            elif at < len(dims):
+                own.append(at)
+                at += 1
+        place = ZERO
+        for n in own:
+            place = place.times(dims[n]) + index[n]
+        part: "List[Term]" = []
+        sizes = [to[n] for n in group]
+        for n in range(len(sizes) - 1, -1, -1):
+            part.insert(0, terms.modulo(place, sizes[n]) if n else place)
+            place = terms.quotient(place, sizes[n]) if n else place
+        found += part
+    return tuple(found)
+
+
+# ---- ops ----
+
+
+class Element:
+    """Computes elements of a computation's instructions as expressions over elements of its parameters. parameter: the
+    expression of an element of an array of a parameter, by the array's number and the index.
+    """
+
+    def __init__(self, computation: Computation, parameter: "Callable[[int, Shape, Index], Expression]") -> None:
+        self.parameter = parameter
+        self.known: "Dict[Tuple[Instruction, int, Index], Expression]" = {}
+        self.first: "Dict[int, int]" = {}
+        self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}     # operands of called computations' parameters
+        count = 0
+        for parameter_of in computation.parameters:
+            self.first[id(parameter_of)] = count
+            count += len(parameter_of.shape.leaves())
+
+    def of(self, instruction: Instruction, index: Index, output: int = 0) -> Expression:
+        """Return an element of an instruction. output: the number of the array in the instruction's shape."""
+        key = instruction, output, index
+        if key not in self.known:
+            if len(self.known) > 20_000:
+                raise Unsupported("a computation of too many elements")
+            self.known[key] = self._element(instruction, index, output)
+        return self.known[key]
+
+    def _element(self, i: Instruction, index: Index, output: int) -> Expression:
+        opcode = i.opcode
+        if opcode == "parameter":
+            if i in self.given:
+                return self.of(self.given[i][i.parameter_number or 0], index, output)
+            return self.parameter(self.first[id(i)] + output, i.shape.leaves()[output], index)
+        if opcode == "tuple":
+            for operand in i.operands:
+                count = len(operand.shape.leaves())
+                if output < count:
+                    return self.of(operand, index, output)
+                output -= count
+        if opcode == "get-tuple-element":
+            before = sum(len(c.leaves()) for c in i.operands[0].shape.children[:i.attributes["index"]])
+            return self.of(i.operands[0], index, before + output)
+        if opcode in ("fusion", "call") and i.called:
+            inner = i.called[0]
+            for parameter in inner.parameters:
+                if self.given.setdefault(parameter, tuple(i.operands)) != tuple(i.operands):
+                    raise Unsupported("a computation that is called twice")
+            assert inner.root is not None
+            return self.of(inner.root, index, output)
+        if opcode in SAME_INDEX:
+            return self._same_index(i, index)
+        method = getattr(self, "_" + opcode.replace("-", "_"), None)
+        if method is None:
+            raise Unsupported(opcode)
+        return method(i, index)
+
+    def _same_index(self, i: Instruction, index: Index) -> Expression:
+        if i.opcode in ("bitcast-convert", "complex", "real", "imag") and len({o.shape.dtype for o in [i, *i.operands]} & {"c64", "c128"}):
+            raise Unsupported(f"{i.opcode} of complex numbers")
+        if i.opcode == "bitcast-convert" and i.shape.dims != i.operands[0].shape.dims:
+            raise Unsupported("a bitcast-convert to another width")
+        of = [self.of(operand, index if operand.shape.dims else ()) for operand in i.operands]
+        if i.opcode == "select":
+            chosen = decided(of[0])
+            if chosen is not None:
+                return expressions.either(chosen, of[1], of[2])
+        name = i.opcode
+        if name == "compare":
+            name += " " + str(i.attributes["direction"])
+            made = compared(str(i.attributes["direction"]), i.operands[0].shape.dtype, *of)
+            if made is not None:
+                return made
+        if name in ("and", "or", "not") and i.shape.dtype == "pred":
+            sides = [decided(each) for each in of]
+            if all(side is not None for side in sides):
+                conditions = [side for side in sides if side is not None]
+                holds = terms.negated(conditions[0]) if name == "not" else (both if name == "and" else terms.either)(*conditions)
+                return expressions.index(terms.chosen(holds, terms.ONE, ZERO), 1)
+        if name == "convert":
+            source = i.operands[0].shape.dtype
+            if source == i.shape.dtype:
+                return of[0]
+            name = f"{source} to {i.shape.dtype}"
+            if of[0].kind == "index" and source[0] in "su" and i.shape.dtype[0] in "su" and _fits(of[0].parts[0], i.shape.dtype):
+                return expressions.index(of[0].parts[0], bytes_of(i.shape))
+        if of and all(each.kind == "index" for each in of) and name in ("add", "subtract", "multiply", "maximum", "minimum"):
+            made = _of_indices(name, i.shape.dtype, *(each.parts[0] for each in of))
+            if made is not None:
+                return made
+        return expressions.apply(name, bytes_of(i.shape), *of)
+
+    def _copy(self, i: Instruction, index: Index) -> Expression:
+        return self.of(i.operands[0], index)
+
+    _optimization_barrier = _copy
+
+    def _constant(self, i: Instruction, index: Index) -> Expression:
+        assert i.literal is not None
+        if len(set(i.literal)) <= 1:
+            value = i.literal[0] if len(i.literal) else 0
+            return expressions.index(number(int(value)), bytes_of(i.shape))
+        place = ZERO
+        for n, at in zip(i.shape.dims, index):
+            place = place.times(n) + at
+        if place.is_constant:
+            return expressions.index(number(int(i.literal[place.constant])), bytes_of(i.shape))
+        return expressions.apply(f"constant {i.name}", bytes_of(i.shape), expressions.index(place, 8))
+
+    def _iota(self, i: Instruction, index: Index) -> Expression:
+        at = index[i.attributes["iota_dimension"]]
+        if i.shape.dtype[0] in "su" and _fits(at, i.shape.dtype):
+            return expressions.index(at, bytes_of(i.shape))
+        return expressions.apply("iota", bytes_of(i.shape), expressions.index(at, 8))
+
+    def _broadcast(self, i: Instruction, index: Index) -> Expression:
+        return self.of(i.operands[0], tuple(index[d] for d in i.attributes["dimensions"]))
+
+    def _transpose(self, i: Instruction, index: Index) -> Expression:
+        found: "List[Term]" = [ZERO] * len(index)
+        for d, source in enumerate(i.attributes["dimensions"]):
+            found[source] = index[d]
+        return self.of(i.operands[0], tuple(found))
+
+    def _reshape(self, i: Instruction, index: Index) -> Expression:
+        return self.of(i.operands[0], reshaped(i.shape.dims, index, i.operands[0].shape.dims))
+
+    def _bitcast(self, i: Instruction, index: Index) -> Expression:
+        of = i.operands[0].shape
+        if bytes_of(of) != bytes_of(i.shape):
+            raise Unsupported("a bitcast to another width")
+        if of.dims == i.shape.dims and of.minor_to_major == i.shape.minor_to_major and not _tiles(of) and not _tiles(i.shape):
+            return self.of(i.operands[0], index)
+        if _tiles(of) or _tiles(i.shape):
+            return self.of(i.operands[0], element_at(of, position(i.shape, index)))
+        # from major to minor, the dimensions of both arrays are in row-major order
+        own, to = (tuple(reversed(shape.minor_to_major)) for shape in (i.shape, of))
+        found = reshaped([i.shape.dims[d] for d in own], tuple(index[d] for d in own), [of.dims[d] for d in to])
+        back: "List[Term]" = [ZERO] * of.rank
+        for d, at in zip(to, found):
+            back[d] = at
+        return self.of(i.operands[0], tuple(back))
+
+    def _reverse(self, i: Instruction, index: Index) -> Expression:
+        return self.of(i.operands[0], tuple(number(n - 1) - at if d in i.attributes["dimensions"] else at
+                                            for d, (n, at) in enumerate(zip(i.shape.dims, index))))
+
+    def _slice(self, i: Instruction, index: Index) -> Expression:
+        return self.of(i.operands[0], tuple(at.times(step) + number(start)
+                                            for (start, _, step), at in zip(i.attributes["slice"], index)))
+
+    def _pad(self, i: Instruction, index: Index) -> Expression:
+        inside: "List[Condition]" = []
+        found: "List[Term]" = []
+        for (low, _, between), n, at in zip(i.attributes["padding"], i.operands[0].shape.dims, index):
+            moved = at - number(low)
+            inside.append(terms.at_most(ZERO, moved))
+            if between:
+                inside.append(terms.equal(terms.modulo(moved, between + 1), ZERO))
+            moved = terms.quotient(moved, between + 1)
+            inside.append(terms.less(moved, number(n)))
+            found.append(moved)
+        return expressions.either(both(*inside), self.of(i.operands[0], tuple(found)), self.of(i.operands[1], ()))
+
+    def _concatenate(self, i: Instruction, index: Index) -> Expression:
+        d = i.attributes["dimensions"][0]
+        starts = [0]
+        for operand in i.operands:
+            starts.append(starts[-1] + operand.shape.dims[d])
+        made: "Optional[Expression]" = None
+        for operand, start in reversed(list(zip(i.operands, starts))):
+            if not operand.shape.dims[d]:
+                continue
+            of = self.of(operand, (*index[:d], index[d] - number(start), *index[d + 1:]))
+            made = of if made is None else expressions.either(terms.less(index[d], number(start + operand.shape.dims[d])), of, made)
+        if made is None:
+            raise Unsupported("a concatenation of nothing")
+        return made
+
+
+# ---- what indices decide ----
+
+
+def _fits(term: Term, dtype: str) -> bool:
+    bits = BITS[dtype]
+    lo, hi = (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype[0] == "s" else (0, (1 << bits) - 1)
+    low, high = terms.bounds(term)
+    return lo <= low and high <= hi
+
+
+def _of_indices(name: str, dtype: str, a: Term, b: Term) -> "Optional[Expression]":
+    """Return the result of integer arithmetic on known values, if it does not wrap around."""
+    if dtype[0] not in "su":
+        return None
+    a, b = _signed(a, dtype), _signed(b, dtype)
+    if name in ("maximum", "minimum"):
+        least = terms.chosen(terms.at_most(a, b), a, b)
+        made = least if name == "minimum" else a + b - least
+    else:
+        made = a + b if name == "add" else a - b if name == "subtract" else terms.product(a, b)
+    return expressions.index(made, BITS[dtype] // 8) if _fits(made, dtype) and _fits(a, dtype) and _fits(b, dtype) else None
+
+
+def compared(direction: str, dtype: str, a: Expression, b: Expression) -> "Optional[Expression]":
+    """Return the result of a comparison of known integers as 0 or 1."""
+    if dtype[0] not in "su" or a.kind != "index" or b.kind != "index":
+        return None
+    x, y = (_signed(each.parts[0], dtype) for each in (a, b))
+    if not (_fits(x, dtype) and _fits(y, dtype)):
+        return None
+    condition = {"EQ": terms.equal(x, y), "NE": terms.negated(terms.equal(x, y)), "LT": terms.less(x, y), "LE": terms.at_most(x, y),
+                 "GT": terms.less(y, x), "GE": terms.at_most(y, x)}[direction]
+    return expressions.index(terms.chosen(condition, terms.ONE, ZERO), 1)
+
+
+def _signed(term: Term, dtype: str) -> Term:
+    """Return a constant's value, which is kept modulo 2^bits, in the range of its type."""
+    bits = BITS[dtype]
+    if dtype[0] == "s" and term.is_constant and term.constant >> bits - 1:
+        return number(term.constant - (1 << bits))
+    return term
+
+
+def decided(of: Expression) -> "Optional[Condition]":
+    """Return the condition under which a pred is true, if indices decide it."""
+    if of.kind != "index":
+        return None
+    return terms.negated(terms.equal(of.parts[0], ZERO))

@@ -1,0 +1,264 @@
+"""The question whether each element of a result is computed from the elements that HLO says.
+
+For a store of a kernel, at any step of any work-item, meaning.py gives the expression of each stored element, and ops.py
+the expression that HLO gives for the element of the result at that place. The query asks for a step at which the one
+reads an element that the other does not read. Padding and selections by index are conditions of reads, and part of the
+query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+from gen.certify import expressions, ops, terms
+from gen.certify.expressions import Expression, Reads
+from gen.certify.meaning import Meaning, Store
+from gen.certify.ops import Element, Unsupported
+from gen.certify.queries import Failure, _relevant, _values
+from gen.certify.reader import Reader
+from gen.certify.smt import Answer, Solvers
+from gen.certify.terms import Condition, Printer, Term, both, number
+from gen.certify.text import Unknown
+from gen.certify.values import Memory
+from gen.hlo.graph import Computation
+from gen.hlo.leaves import Leaf, result_leaves
+
+MOST_PAIRS = 4_000      # maximum number of pairs of reads in one query
+TOGETHER = 16           # maximum number of elements of a store in one query
+
+
+@dataclass
+class Meant:
+    """The verdict on a launch's semantics. kind: proved, refuted or not proved; reason: why it is not proved."""
+
+    kind: str
+    reason: str = ""
+    failure: "Optional[Failure]" = None
+
+    def text(self) -> str:
+        return f"semantics {self.kind}" + (f" ({self.reason})" if self.reason else "")
+
+
+class NotProved(Exception):
+    """The semantics of a launch are not proved. The text is the reason."""
+
+
+@dataclass
+class _Lane:
+    """An element of a store. at: the condition that the element of the result with this index has the store's place."""
+
+    index: "ops.Index"
+    at: Condition
+    does: Reads
+    says: Reads
+
+
+class Semantics:
+    """Compares the launches of a program with the graph of its module."""
+
+    def __init__(self, computation: Computation, reader: Reader, target: str) -> None:
+        self.computation = computation
+        self.meaning = Meaning(reader, target)
+        self.leaves: "List[Leaf]" = result_leaves(computation)
+        self.memories: "Dict[Tuple[str, int, int], Memory]" = {}
+
+    def memories_of(self, launch: "Any") -> "Dict[str, Memory]":
+        """Return the memory behind each pointer of a launch's kernel. A result in place of a parameter has a memory of its
+        own here.
+        """
+        found: "Dict[str, Memory]" = {}
+        for argument in launch["arguments"]:
+            key = argument["buffer"], 0 if argument["buffer"] == "scratch" else argument["number"], argument["offset"]
+            if key not in self.memories:
+                self.memories[key] = Memory(argument["name"], "global", None if argument.get("lead") else argument["bytes"], key)
+            found[argument["name"]] = self.memories[key]
+        return found
+
+    def parameter(self, number_of: int, shape: "Any", index: "ops.Index") -> Expression:
+        """Return an element of a parameter's array as a read of its buffer."""
+        key = "params", number_of, 0
+        if key not in self.memories:
+            self.memories[key] = Memory(f"p{number_of}", "global", shape.bytes, key)
+        width = ops.bytes_of(shape)
+        return expressions.read(self.memories[key], ops.position(shape, index).times(width), width)
+
+    # ---- a launch ----
+
+    def launch(self, launch: "Any", solvers: Solvers) -> Meant:
+        """Return the verdict on a launch."""
+        meaning = self.meaning
+        try:
+            meaning.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
+            if not meaning.values_stored:
+                raise NotProved("a kernel without stores")
+            for store in meaning.values_stored:
+                if store.memory.space == "global":
+                    failure = self._store(store, meaning, solvers)
+                    if failure is not None:
+                        return Meant("refuted", failure=failure)
+        except (NotProved, Unsupported) as reason:
+            return Meant("not proved", str(reason))
+        except Unknown as error:
+            return Meant("not proved", error.message)
+        except (AssertionError, AttributeError, RecursionError, KeyError, IndexError, TypeError) as error:
+            return Meant("not proved", f"the walk fails, {type(error).__name__} {error}")
+        return Meant("proved")
+
+    def _store(self, store: Store, meaning: Meaning, solvers: Solvers) -> "Optional[Failure]":
+        buffer, result, start = _key(store.memory)
+        if buffer != "results" or start:
+            raise NotProved("an array between launches")
+        leaf = self.leaves[result]
+        width = ops.bytes_of(leaf.shape)
+        if store.value.size % width:
+            raise NotProved("a store of a part of an element")
+        offset = store.offset
+        if offset.constant % width or any(factor % width for _, factor in offset.parts):
+            raise NotProved("a store beside the places of elements")
+        place = Term(tuple((atom, factor // width) for atom, factor in offset.parts), offset.constant // width)
+        element = Element(self.computation, self.parameter)
+        given = [*store.path, *(terms.negated(self._reached(later, store)) for later in self._later(store, meaning))]
+        lanes: "List[_Lane]" = []
+        for n in range(store.value.size // width):
+            index = tuple(terms.variable(f"i{d}", 0, size - 1, True) if size > 1 else terms.ZERO
+                          for d, size in enumerate(leaf.shape.dims))
+            at = terms.equal(ops.position(leaf.shape, index), place + number(n))
+            own, says = Reads(meaning.of_atom), Reads({})
+            own.add(expressions.part(store.value, n * width, width))
+            says.add(element.of(leaf.value, index, leaf.output))
+            if own.lost or says.lost:
+                raise NotProved(own.lost or says.lost)
+            for read, _ in own.found:
+                if read.parts[0].space == "shared":
+                    raise NotProved("a value that passes through shared memory")
+                if _key(read.parts[0])[::2] != ("params", 0):
+                    raise NotProved("an array between launches")
+            lanes.append(_Lane(index, at, own, says))
+        for begin in range(0, len(lanes), TOGETHER):
+            failure = self._compared(lanes[begin:begin + TOGETHER], given, store, solvers, result)
+            if failure is not None:
+                return failure
+        return None
+
+    @staticmethod
+    def _later(store: Store, meaning: Meaning) -> "List[Store]":
+        at = next(n for n, other in enumerate(meaning.values_stored) if other is store)
+        return [other for other in meaning.values_stored[at + 1:] if other.memory is store.memory and other.at is not store.at]
+
+    @staticmethod
+    def _reached(later: Store, store: Store) -> Condition:
+        """Return a condition under which the same work-item, in the same steps of the loops around both stores, overwrites
+        all bytes of a store by a later one. The step of the later store is computed from the place.
+        """
+        common = 0
+        for a, b in zip(later.loops, store.loops):
+            if a != b:
+                break
+            common += 1
+        own = {atom for k in later.loops[common:] for atom in k.free}
+        offset, path = later.offset, list(later.path)
+        rest = store.offset - Term(tuple((atom, f) for atom, f in offset.parts if atom not in own), offset.constant)
+        conditions: "List[Condition]" = []
+        for atom, factor in sorted(((a, f) for a, f in offset.parts if a in own), key=lambda part: -part[1]):
+            if factor <= 0:
+                return terms.FALSE
+            step = terms.quotient(rest, factor)
+            conditions += [terms.at_most(number(atom.lo), step), terms.at_most(step, number(atom.hi))]
+            rest = rest - step.times(factor)
+            path = [terms.substituted(c, atom, step) for c in path]
+            own.discard(atom)
+        conditions += [terms.at_most(terms.ZERO, rest), terms.at_most(rest + number(store.value.size), number(later.value.size))]
+        if terms.all_free([rest, *path]) & own or not all(atom.known for atom in terms.all_free([rest, *path])):
+            return terms.FALSE
+        return both(*conditions, *path)
+
+    def _compared(self, lanes: "List[_Lane]", given: "List[Condition]", store: Store, solvers: Solvers,
+                  result: int) -> "Optional[Failure]":
+        """Return the failure if the text and HLO read different elements for one of some elements of a store."""
+        for own in (True, False):
+            said = "is read, which HLO does not read" if own else "is not read, which HLO reads"
+            about = f"result {result}: an element {said}"
+            answer, *_ = self._ask(lanes, given, solvers, about, own)
+            if answer.kind == "proved":
+                continue
+            for lane in lanes:
+                answer, printer, free = self._ask([lane], given, solvers, about, own)
+                if answer.kind == "proved":
+                    continue
+                if answer.kind == "unknown":
+                    raise NotProved("no solver decides it in time")
+                if not all(atom.known for atom in free):
+                    raise NotProved("an element that read integers select")
+                values = {atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()}
+                return self._failure(lane, values, store, result, _values(printer, answer, free))
+        return None
+
+    def _ask(self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str,
+             own: bool) -> "Tuple[Answer, Printer, Any]":
+        """Ask whether, for one of some elements, the text reads what HLO does not read (own), or HLO what the text does not
+        read.
+        """
+        printer = Printer()
+        cases: "List[str]" = []
+        parts: "List[object]" = []
+        for lane in lanes:
+            one, two = (lane.does, lane.says) if own else (lane.says, lane.does)
+            misses: "List[str]" = []
+            if len(one.found) * len(two.found) > MOST_PAIRS:
+                raise NotProved(f"an element of {len(one.found)} reads")
+            for read, condition in one.found:
+                words = [printer.condition(condition)]
+                parts += [condition, read.parts[1]]
+                for other, under in two.found:
+                    if other.parts[0] is read.parts[0]:
+                        parts += [under, other.parts[1]]
+                        words.append(f"(not (and {printer.condition(under)} {_same(printer, read, other)}))")
+                misses.append(f"(and {' '.join(words)})")
+            if misses:
+                parts.append(lane.at)
+                cases.append(f"(and {printer.condition(lane.at)} (or {' '.join(misses)} false))")
+        free = terms.all_free(parts)
+        if not cases:
+            return Answer("proved"), printer, free
+        conditions = _relevant(given, free)
+        lines = [f"(or {' '.join(cases)} false)", *(printer.condition(c) for c in conditions)]
+        free |= terms.all_free(conditions)
+        return solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about), printer, free
+
+    def _failure(self, lane: _Lane, values: "Any", store: Store, result: int, text: str) -> Failure:
+        """Return the failure with the element of the result, the elements that the text reads, and those of HLO."""
+        at = ", ".join(str(terms.evaluate(i, values)) for i in lane.index)
+        question = f"element [{at}] of result {result} is computed from {_listed(lane.does, values)}, " \
+                   f"but HLO says {_listed(lane.says, values)}"
+        return Failure("refuted", question, store.at.line, store.at.column, text)
+
+
+def _key(memory: Memory) -> "Tuple[str, int, int]":
+    """Return a buffer's kind, its number, and the first byte of the array in it."""
+    assert isinstance(memory.key, tuple)
+    return memory.key
+
+
+def _name(memory: Memory) -> str:
+    buffer, count, _ = _key(memory)
+    return f"{'parameter ' if buffer == 'params' else buffer}{count}"
+
+
+def _listed(reads: Reads, values: "Any") -> str:
+    words = []
+    for read, condition in reads.found:
+        if terms.holds(condition, values):
+            words.append(f"{_name(read.parts[0])} at {terms.evaluate(read.parts[1], values) // read.size}")
+    words = list(dict.fromkeys(words))
+    return "nothing" if not words else ", ".join(words[:6]) + (", .." if len(words) > 6 else "")
+
+
+def _same(printer: Printer, a: Expression, b: Expression) -> str:
+    """Return the condition that one of two reads is inside of the other."""
+    x, y = a.parts[1], b.parts[1]
+    if a.size == b.size:
+        return printer.condition(terms.equal(x, y))
+    inner, outer = (a, b) if a.size < b.size else (b, a)
+    x, y = inner.parts[1], outer.parts[1]
+    return f"(and {printer.condition(terms.at_most(y, x))} {printer.condition(terms.at_most(x + number(inner.size), y + number(outer.size)))})"
