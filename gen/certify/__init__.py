@@ -15,6 +15,11 @@ that `gen build` wrote, and asks z3, then cvc5, whether anything can go wrong. I
     queries.py   what is asked
     cases.py     from the files of a build to launches, and a verdict for each
 
+    expressions.py   what the value of an element is computed from, byte by byte
+    meaning.py       a second walk, which also follows values
+    ops.py           the semantics of HLO: which elements of its operands an element of an op is computed from
+    semantics.py     whether the text and HLO read the same elements
+
 About each launch, the following is asked, as queries that have no solution if the kernel is right:
 
 - *bounds*: an access to a buffer, to shared memory or to an array of the work-item is outside of it;
@@ -26,6 +31,13 @@ About each launch, the following is asked, as queries that have no solution if t
   together write as many elements as the result has, no element is left out. If some steps write the same element on
   purpose (at the end of a row), the places are counted.
 
+Beside these properties, each line says whether the kernel's *semantics* are proved: each element of each result is
+computed from the elements of the parameters that HLO says, no others, and from all of them. Padding and selections by
+index are taken into account; of values that data select, both alternatives count as read. It is not proved in which
+order and by which operations the values are combined. `semantics not proved (reason)` names what the walk does not follow or what `ops.py`
+does not know; the other properties stay proved. Semantics that are refuted make a kernel REFUTED, with the element and
+both places.
+
 If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
 names nothing but ids and steps. If it needs a value that the walk does not follow, the kernel is UNKNOWN.
 
@@ -33,10 +45,10 @@ These parts are trusted: the reader and the walk; the macros in `cases.py` (the 
 manifest's launches, with the buffer of each pointer and its size, and the host, which must launch accordingly; the
 meaning of the languages' functions.
 
-These properties are not proved: the values, and thus which element is read (the semantics of HLO); that registers and
+These properties are not proved: the values; that registers and
 shared memory are written before they are read; the order in which a work-item reads and writes in place; the lifetimes of
 buffers that share bytes of the arena; that all lanes reach a shuffle; that an update in place leaves other elements
-unchanged. A mutant of a text that reads another element of the same buffer is therefore not refuted.
+unchanged.
 
 The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: a table that is indexed by bits
 of a float (sine and cosine of large arguments); plain reads beside atomic operations (the first read of a loop around

@@ -31,18 +31,24 @@ class Expression:
     lost        str: a value that the walk does not follow, with the reason
     """
 
-    __slots__ = ("kind", "parts", "size", "_hash")
+    __slots__ = ("kind", "parts", "size")
+    kind: str
+    size: int
+    parts: "Tuple[Any, ...]"
+    _known: "Dict[Tuple[Any, ...], Expression]" = {}
 
-    def __init__(self, kind: str, size: int, *parts: "Any") -> None:
-        self.kind, self.size, self.parts = kind, size, parts
-        self._hash = hash((kind, size, parts))
+    def __new__(cls, kind: str, size: int, *parts: "Any") -> "Expression":
+        """Return the one expression with these parts, so that equal expressions are the same object."""
+        key = kind, size, parts
+        if key not in cls._known:
+            made = cls._known[key] = super().__new__(cls)
+            made.kind, made.size, made.parts = key
+        return cls._known[key]
 
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or isinstance(other, Expression) and self._hash == other._hash \
-            and self.kind == other.kind and self.size == other.size and self.parts == other.parts
+    @classmethod
+    def clear(cls) -> None:
+        """Forget the expressions of a program that is done."""
+        cls._known.clear()
 
     def __repr__(self) -> str:
         inner = ", ".join(map(repr, self.parts))

@@ -8,7 +8,9 @@ no proof; no verdict on bounds or races depends on this walk.
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -81,11 +83,17 @@ class Meaning(Walk):
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.contents: "Dict[Memory, Cell]" = {}
         self.writes: "List[Set[object]]" = []
+        self.until = math.inf       # the time at which a walk gives up
 
     def _file(self) -> None:
         self.values_stored, self.of_atom, self.contents, self.writes = [], {}, {}, []
         self.pure = _OfNumbers()
         super()._file()
+
+    def _statement(self, node: Node) -> _Exits:
+        if time.perf_counter() > self.until:
+            raise Unknown("values take too long to follow", node.at)
+        return super()._statement(node)
 
     @contextmanager
     def _unrecorded(self) -> "Iterator[None]":
@@ -507,15 +515,16 @@ class Meaning(Walk):
         if not offset.is_constant:
             self._set_contents(memory, {})
             return
-        first, last = offset.constant, offset.constant + whole.size
+        start_at = offset.constant
+        last = start_at + whole.size
         entries = dict(self._entries(memory))
-        for start in [s for s in range(first - 255, last) if s in entries and s + entries[s].size > first]:
+        for start in [s for s in range(start_at - 255, last) if s in entries and s + entries[s].size > start_at]:
             of = entries.pop(start)
-            if start < first:
-                entries[start] = expressions.part(of, 0, first - start)
+            if start < start_at:
+                entries[start] = expressions.part(of, 0, start_at - start)
             if start + of.size > last:
                 entries[last] = expressions.part(of, last - start, start + of.size - last)
-        entries[first] = whole
+        entries[start_at] = whole
         self._set_contents(memory, entries)
 
     def _entries(self, memory: Memory) -> "Dict[int, Expression]":

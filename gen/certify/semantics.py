@@ -8,6 +8,7 @@ query.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -25,6 +26,7 @@ from gen.hlo.graph import Computation
 from gen.hlo.leaves import Leaf, result_leaves
 
 MOST_PAIRS = 4_000      # maximum number of pairs of reads in one query
+WALK_SECONDS = 15.0     # time that the walk of one kernel may take
 TOGETHER = 16           # maximum number of elements of a store in one query
 
 
@@ -58,6 +60,7 @@ class Semantics:
     """Compares the launches of a program with the graph of its module."""
 
     def __init__(self, computation: Computation, reader: Reader, target: str) -> None:
+        Expression.clear()
         self.computation = computation
         self.meaning = Meaning(reader, target)
         self.leaves: "List[Leaf]" = result_leaves(computation)
@@ -88,7 +91,9 @@ class Semantics:
     def launch(self, launch: "Any", solvers: Solvers) -> Meant:
         """Return the verdict on a launch."""
         meaning = self.meaning
+        meaning.until = time.perf_counter() + WALK_SECONDS
         try:
+            self._supported(launch)
             meaning.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
             if not meaning.values_stored:
                 raise NotProved("a kernel without stores")
@@ -105,6 +110,15 @@ class Semantics:
             return Meant("not proved", f"the walk fails, {type(error).__name__} {error}")
         return Meant("proved")
 
+    def _supported(self, launch: "Any") -> None:
+        """Find ops without a row before the kernel is walked."""
+        for argument in launch["arguments"]:
+            if argument["buffer"] == "results":
+                leaf = self.leaves[argument["number"]]
+                index = tuple(terms.variable(f"i{d}", 0, max(size - 1, 0), True) for d, size in enumerate(leaf.shape.dims))
+                ops.position(leaf.shape, index)
+                Element(self.computation, self.parameter).of(leaf.value, index, leaf.output)
+
     def _store(self, store: Store, meaning: Meaning, solvers: Solvers) -> "Optional[Failure]":
         buffer, result, start = _key(store.memory)
         if buffer != "results" or start:
@@ -119,6 +133,8 @@ class Semantics:
         place = Term(tuple((atom, factor // width) for atom, factor in offset.parts), offset.constant // width)
         element = Element(self.computation, self.parameter)
         given = [*store.path, *(terms.negated(self._reached(later, store)) for later in self._later(store, meaning))]
+        if any(condition.kind == "false" for condition in given):
+            return None     # all of it is overwritten
         lanes: "List[_Lane]" = []
         for n in range(store.value.size // width):
             index = tuple(terms.variable(f"i{d}", 0, size - 1, True) if size > 1 else terms.ZERO

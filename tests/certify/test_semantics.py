@@ -1,0 +1,146 @@
+"""Test that certificates say which elements a result is computed from: kernels whose semantics are proved, and mutants of them that read
+another element of the same buffer, which must be refuted."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+import pytest
+
+from gen import pipeline, run
+from gen.certify import Verdict, certify, missing
+from gen.program import build as programs
+from tests.gen_run import ROOT
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+
+TARGETS = ("c", "cuda", "opencl")
+
+
+@lru_cache(maxsize=None)
+def built(file: Path) -> "Tuple[Any, Dict[str, str], Mapping[str, Any]]":
+    """Return the graph, the texts and the manifest of a module with one program."""
+    (source,) = programs.programs(run.load(str(file), None, {}), False)
+    texts, about = pipeline.files(pipeline.program_of(source), list(TARGETS), None, False, None)
+    return source.whole.computation, {name: text for name, text in texts.items() if isinstance(text, str)}, about
+
+
+def verdicts(file: Path, target: str, change: "Optional[Tuple[str, str]]" = None) -> "List[Verdict]":
+    """Return the verdicts on a module's kernels. change: words of the text, and the words that replace them."""
+    graph, texts, about = built(file)
+    name = about["files"][target]
+    if change is not None:
+        assert change[0] in texts[name], f"{name} has no {change[0]}"
+        texts = {**texts, name: texts[name].replace(*change)}
+    return certify(texts, about, [target], None, graph)
+
+
+PROVED = [
+    ("add_f32", TARGETS), ("add_bf16", TARGETS), ("slice_pad_add", TARGETS),
+]
+
+
+@pytest.mark.parametrize("name, target", [(name, target) for name, targets in PROVED for target in targets])
+def test_fixtures_are_what_hlo_says(name: str, target: str) -> None:
+    for found in verdicts(ROOT / f"tests/kernels/{name}.hlo", target):
+        assert found.kind == "PROVED" and found.meant is not None and found.meant.kind == "proved", found.line()
+
+
+MUTANTS = [
+    # in bounds, but another element of the same buffer
+    ("slice_pad_add", "cuda", ("th_x * 2 + bl_x * 820 + 48", "th_x * 2 + bl_x * 820 + 47"),
+     "but HLO says parameter"),
+    ("slice_pad_add", "c", ("const float v_b = p1[i0 * 46 + i1];", "const float v_b = p1[i0 * 46 + 45 - i1];"), "but HLO says"),
+    ("slice_pad_add", "c", ("const float v_sum = v_a + v_b;", "const float v_sum = v_a;"), "is computed from parameter 0 at"),
+    # padding: the value of the edge instead of an element
+    ("slice_pad_add", "c", ("if (g0 >= 1 && g0 <= 30) {", "if (g0 >= 2 && g0 <= 30) {"), "is computed from nothing, but HLO says"),
+    ("slice_pad_add", "cuda", ("bl_x * 128 + th_x <= 2882)", "bl_x * 128 + th_x <= 2881)"), "is computed from nothing, but HLO says"),
+    # lanes of a vector
+    ("add_bf16", "cuda", ("float v_b = value_bf16(w_p1.at[vec]);", "float v_b = value_bf16(w_p1.at[7 - vec]);"), "but HLO says"),
+    ("add_bf16", "cuda", ("float v_b = value_bf16(w_p1.at[vec]);", "float v_b = value_bf16(w_p0.at[vec]);"), "but HLO says"),
+]
+
+
+@pytest.mark.parametrize("name, target, change, said", MUTANTS)
+def test_mutants_that_read_another_element_are_refuted(name: str, target: str, change: "Tuple[str, str]", said: str) -> None:
+    found = verdicts(ROOT / f"tests/kernels/{name}.hlo", target, change)
+    assert any(each.kind == "REFUTED" and said in each.line() for each in found), [each.line() for each in found]
+
+
+# ---- modules and kernels by hand ----
+
+def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: int, blocks: int = 4,
+            threads: int = 16) -> Verdict:
+    """Return the verdict on an OpenCL kernel that a module's text describes. inputs: the number of elements of each parameter."""
+    path = folder / "m.hlo"
+    path.write_text(f"HloModule m\n\nENTRY main {{\n{hlo}}}\n")
+    (source,) = programs.programs(run.load(str(path), None, {}), False)
+    names = [f"p{n}" for n in range(len(inputs))]
+    arguments = [{"name": name, "buffer": "params", "number": n, "offset": 0, "bytes": 4 * count}
+                 for n, (name, count) in enumerate(zip(names, inputs))]
+    arguments.append({"name": "r0", "buffer": "results", "number": 0, "offset": 0, "bytes": 4 * elements})
+    manifest = {"aliases": [], "results": [{"bytes": 4 * elements}], "files": {"opencl": "k.cl"},
+                "targets": {"opencl": {"launches": [{"kernel": "k", "blocks": blocks, "threads": threads, "arguments": arguments}]}}}
+    pointers = "".join(f"__global const float *restrict {name}, " for name in names)
+    text = f"__kernel void k({pointers}__global float *restrict r0)\n{{\nconst uint g = get_group_id(0), t = get_local_id(0), i = g * 16 + t;\n{body}\n}}\n"
+    (found,) = certify({"k.cl": text}, manifest, ["opencl"], None, source.whole.computation)
+    return found
+
+
+X = "  x = f32[4,16] parameter(0)\n"
+
+
+@pytest.mark.parametrize("hlo, body, kind, said", [
+    (X + "  ROOT y = f32[4,16] negate(x)\n", "r0[i] = -p0[i];", "proved", ""),
+    (X + "  ROOT y = f32[4,16] negate(x)\n", "r0[i] = -p0[i ^ 1];", "refuted",
+     "of result 0 is computed from parameter 0 at "),
+    (X + "  ROOT y = f32[16,4] transpose(x), dimensions={1,0}\n", "r0[i] = p0[i % 4 * 16 + i / 4];", "proved", ""),
+    (X + "  ROOT y = f32[16,4] transpose(x), dimensions={1,0}\n", "r0[i] = p0[i / 4 * 4 + i % 4];", "refuted", "but HLO says"),
+    (X + "  ROOT y = f32[4,16] reverse(x), dimensions={1}\n", "r0[i] = p0[g * 16 + 15 - t];", "proved", ""),
+    (X + "  ROOT y = f32[4,16] reverse(x), dimensions={0}\n", "r0[i] = p0[g * 16 + 15 - t];", "refuted", "but HLO says"),
+    (X + "  ROOT y = f32[8,8] reshape(x)\n", "r0[i] = p0[i];", "proved", ""),
+    ("  x = f32[16] parameter(0)\n  ROOT y = f32[4,16] broadcast(x), dimensions={1}\n", "r0[i] = p0[t];", "proved", ""),
+    ("  x = f32[16] parameter(0)\n  ROOT y = f32[4,16] broadcast(x), dimensions={1}\n", "r0[i] = p0[g];", "refuted", "but HLO says"),
+    ("  x = f32[2,16] parameter(0)\n  y = f32[2,16] negate(x)\n  ROOT z = f32[4,16] concatenate(x, y), dimensions={0}\n",
+     "r0[i] = g < 2 ? p0[i] : -p0[i - 32];", "proved", ""),
+    ("  x = f32[2,16] parameter(0)\n  y = f32[2,16] negate(x)\n  ROOT z = f32[4,16] concatenate(x, y), dimensions={0}\n",
+     "r0[i] = p0[i % 31];", "refuted", "but HLO says"),
+    ("  x = f32[8,32] parameter(0)\n  ROOT y = f32[4,16] slice(x), slice={[1:8:2], [0:32:2]}\n",
+     "r0[i] = p0[(2 * g + 1) * 32 + 2 * t];", "proved", ""),
+    ("  x = f32[8,32] parameter(0)\n  ROOT y = f32[4,16] slice(x), slice={[1:8:2], [0:32:2]}\n",
+     "r0[i] = p0[(2 * g + 1) * 32 + 2 * t + 1];", "refuted", "but HLO says"),
+    # a column of x, in tiles of 2 rows and 4 columns
+    ("  x = f32[4,16]{1,0:T(2,4)} parameter(0)\n  ROOT y = f32[4,16] copy(x)\n",
+     "r0[i] = p0[g / 2 * 32 + t / 4 * 8 + g % 2 * 4 + t % 4];", "proved", ""),
+    ("  x = f32[4,16]{1,0:T(2,4)} parameter(0)\n  ROOT y = f32[4,16] copy(x)\n",
+     "r0[i] = p0[g / 2 * 32 + t / 4 * 8 + t % 4 * 2 + g % 2];", "refuted", "but HLO says"),
+    # arrays of a work-item, step by step; what a longer loop changes is not followed
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "float a[16]; for (uint k = 0; k < 16; ++k) a[15 - k] = p0[g * 16 + k]; r0[i] = a[15 - t];",
+     "proved", ""),
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "float a[16]; for (uint k = 0; k < 16; ++k) a[15 - k] = p0[g * 16 + k]; r0[i] = a[t];",
+     "refuted", "but HLO says"),
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "float a = 0.0f; for (uint k = 0; k < i + 1; ++k) a = p0[k]; r0[i] = a;",
+     "not proved", "a value that a loop changes"),
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = as_float((as_uint(p0[i]) & 0xffffu) | (as_uint(p0[i]) >> 16 << 16));", "proved", ""),
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = as_float((as_uint(p0[i]) & 0xffffu) | (as_uint(p0[i ^ 2]) >> 16 << 16));", "refuted",
+     "but HLO says"),
+    # stores that a later store of the same work-item overwrites
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = 0.0f; r0[i] = p0[i];", "proved", ""),
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = 0.0f; if (t) r0[i] = p0[i];", "refuted", "is computed from nothing"),
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = p0[i]; r0[i] = 0.0f;", "refuted", "is computed from nothing"),
+])
+def test_kernels_by_hand(tmp_path: Path, hlo: str, body: str, kind: str, said: str) -> None:
+    inputs = [math.prod(int(n) for n in of.split(",")) for of in re.findall(r"f32\[([\d,]*)\]\S* parameter", hlo)]
+    found = by_hand(tmp_path, hlo, body, inputs, 64)
+    assert found.meant is not None and found.meant.kind == kind, found.line()
+    assert said in found.line() and (found.kind == "REFUTED") == (kind == "refuted"), found.line()
+
+
+def test_an_op_without_a_row_is_not_proved(tmp_path: Path) -> None:
+    """A kernel whose op the table does not know keeps its other proofs, and says why nothing is known about its semantics."""
+    found = by_hand(tmp_path, X.replace("4,16", "8,8") + "  ROOT y = f32[8,8] cholesky(x), lower=true\n", "r0[i] = p0[i];", [64], 64)
+    assert found.kind == "PROVED" and "semantics not proved (cholesky)" in found.line(), found.line()
