@@ -39,7 +39,7 @@ REPEATS = 7
 
 @dataclass
 class Answer:
-    """What another simplifier makes of a map, and its time."""
+    """A map as another simplifier simplified it, and the times."""
     text: str    # the map with the other simplifier's results
     simplify: float     # microseconds
     whole: float    # microseconds of simplify and of its preparation, which each map needs

@@ -371,7 +371,7 @@ static void maps(void) {
   CHECK(sett_map_fits(&arena, map_of(&arena, "(d0) -> (d0 * 4), domain: d0 in [0, 4294967295]"), SETT_MAP_UINT) == 0);
   answer = sett_map_is_injective(&arena, one);
   NO(answer);
-  /* answer not decided */
+  /* an answer that is not decided */
   one = map_of(&arena, squares[0]);
   other = map_of(&arena, squares[1]);
   answer = sett_map_equal(&arena, one, other);

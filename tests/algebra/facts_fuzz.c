@@ -146,7 +146,7 @@ static size_t draw(char *text, size_t capacity) {
   for (; edits; --edits) {
     const char *piece = pieces[next(sizeof pieces / sizeof *pieces)];
     size_t at = next((uint32_t)length + 1), more = next(3) ? strlen(piece) : 0, gone = next(4);
-    if (next(3)) /* at the start of a word */
+    if (next(3)) /* two of three edits are at the start of a word */
       while (at > 0 && text[at - 1] != ' ' && text[at - 1] != '(') --at;
     if (gone > length - at) gone = length - at;
     memmove(text + at + more, text + at + gone, length - at - gone);

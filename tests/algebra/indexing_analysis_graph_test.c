@@ -30,10 +30,10 @@ static void check(int good, const char *what) {
 /* ---- a random graph: the op of value v has operands below v ---- */
 
 typedef struct {
-  int64_t dims[RANK], numbers[2][RANK]; /* numbers: the op's attribute */
+  int64_t dims[RANK], numbers[2][RANK]; /* numbers: the integers in the op's attributes */
   int rank, inputs, input[2];
   sett_analysis_list in[2];
-  sett_analysis_op op[2]; /* an entry per operand */
+  sett_analysis_op op[2]; /* one entry for each operand */
 } made;
 
 static made value[VALUES];

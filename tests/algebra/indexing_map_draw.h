@@ -622,7 +622,7 @@ static inline void draw_one(draw *r, int style, int constraints, int dims, int r
     ranges = (int)draw_int(r, 0, 2);
     rts = draw_one_in(r, 3);
   }
-  do { /* until the text fits */
+  do { /* repeat until the text fits */
     o = draw_on(text, sizeof text);
     draw_head(&o, dims, ranges, rts);
     for (i = 0; i < results; ++i) {

@@ -212,7 +212,7 @@ typedef struct columns { /* points, or a map's values at points: a column per va
 } columns;
 
 static int64_t slot[OPS][CHUNK];
-static unsigned char fault[OPS][CHUNK]; /* the term has no value */
+static unsigned char fault[OPS][CHUNK]; /* 1 if the term has no value at the point */
 
 /* Evaluate f at n points, the inputs *in[i], and write the values from row `from` on. A false constraint puts a point
  * outside, even if another constraint has no value. */

@@ -59,7 +59,7 @@ static int64_t residue(int64_t x, int64_t m) {
   return r;
 }
 
-static int64_t gcd(int64_t a, int64_t b) { /* of the absolute values */
+static int64_t gcd(int64_t a, int64_t b) { /* the greatest common divisor of |a| and |b| */
   int64_t g = (a < 0 ? -a : a) > (b < 0 ? -b : b) ? (a < 0 ? -a : a) : b < 0 ? -b : b;
   while (g > 1 && (a % g || b % g)) --g;
   return g;
@@ -248,7 +248,9 @@ static void products(void) {
         law(S1, 1, Q(b * k + a, b) == k + Q(a, b));
         EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* if k is in [0, g - 1], Q(k, g) is 0 */
         law(P9, 1, k * a - k * b * Q(a, b) == k * residue(a, b));
-        law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* the same with the opposite sign */
+        law(P9, 1,
+            k * (b - 1) - k * residue(-1 - a, b) ==
+                k * residue(a, b)); /* the same law for terms with the opposite sign */
         law(P11, 1, k * Q(a, b) + k == k * ceiling(a + 1, b));
       }
     }
@@ -275,7 +277,9 @@ static void prints(void) {
       EACH(k, -7, 7)
         EACH(a, -7, 7) {
           law(P4, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
-          law(P4, 1, k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* the expression with the opposite sign */
+          law(P4, 1,
+              k * Q(f, m) + k * a ==
+                  -k * Q(m - 1 - f - m * a, m)); /* the same value by a quotient with the opposite sign */
           law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k); /* f = m * y + r */
         }
     }
@@ -471,7 +475,7 @@ static const struct row {
     {R14, "(d0) -> (d0 * d0), domain: d0 in [0, 1]", "(d0) -> (d0), domain: d0 in [0, 1]",
      "(d0) -> (d0 + (d0 * (99 - d0)) floordiv 2450), domain: d0 in [0, 99]",
      "(d0) -> ((-((d0 - 2549) * d0)) floordiv 2450), domain: d0 in [0, 99]"},
-    {R14, /* points are enumerated for both results together */
+    {R14, /* the points are enumerated once, for both results together */
      "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
      "(d0, d1) -> (d0, d1), " SQUARE,
      "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 + 1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
@@ -613,7 +617,7 @@ static const struct row {
     {P1, "(d0) -> (3 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4), " D0, "(d0) -> (4 - (-d0 - 1) mod 4), " D0,
      "(d0) -> (d0 mod 4 + 1), " D0},
     {P1,
-     /* two digits in place of one */
+     /* two digits replace one */
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, (d1 mod 4) * 2 + d0 mod 2), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",

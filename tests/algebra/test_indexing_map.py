@@ -271,8 +271,8 @@ def test_simplify_keeps_domain_and_values() -> None:
 
 
 def test_simplify_where_divisors_may_be_zero() -> None:
-    """Simplify keeps points inside inside, and points outside outside, both in the text and as the command evaluates the
-    text. Points where the map has no value may become anything.
+    """Simplify removes no point from the domain and adds none: in the text, and as the command evaluates the text. A point
+    of the domain where the map has no value may become anything.
     """
     rng = random.Random(SEED + 11)
     lost = outside = 0

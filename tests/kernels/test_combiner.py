@@ -366,7 +366,7 @@ def differs(reduce: hlo.Instruction, found: combiner.Combiner, draw: random.Rand
 def test_laws(name: str) -> None:
     """A law that the analysis promises holds for random orders and groups. A law that it denies fails for some."""
     _, types, body, inits, laws, *_ = BY_NAME[name]
-    if "c64" in types or "convert" in body:   # not evaluated here
+    if "c64" in types or "convert" in body:   # plain evaluation does not take these
         return
     reduce, found = analysed(types, body, inits)
     draw = random.Random(f"{SEED}{name}")
@@ -486,7 +486,8 @@ def test_evaluation() -> None:
 
 
 def test_random_floats() -> None:
-    """Free combiners of f32 that are made of random comparisons keep their laws on numbers, zeros, infinities and NaNs.
+    """The laws that the analysis promises for random combiners of f32 comparisons hold on numbers, zeros, infinities and
+    NaNs.
     """
     draw = random.Random(SEED)
     seen = 0

@@ -773,8 +773,8 @@ def test_pixels_are_one_dimension() -> None:
                             f"  ROOT c = f32[{y}]{{3,2,1,0}} convolution(x, w), window={{size=1x1}}, dim_labels={labels}\n}}\n")
         (nest,) = tiled(fusion)
         assert nest.columns == columns and not nest.windows and nest.dot.opcode == "dot"
-    for labels, x, w, y, stride, opcode in (("bf01_io01->bf01", "2,12,7,7", "12,400,1,1", "2,400,7,7", 1, "convolution"),   # rows of features
-                                            ("bf01_oi01->bf01", "2,12,40,36", "30,12,1,1", "2,30,20,18", 2, "dot")):     # of a copy
+    for labels, x, w, y, stride, opcode in (("bf01_io01->bf01", "2,12,7,7", "12,400,1,1", "2,400,7,7", 1, "convolution"),   # few pixels compared with the features, so the rows of the product are features
+                                            ("bf01_oi01->bf01", "2,12,40,36", "30,12,1,1", "2,30,20,18", 2, "dot")):     # with a stride, the pixels are copied side by side first
         (fusion,) = fusions(f"HloModule e\n\nENTRY e {{\n  x = f32[{x}]{{3,2,1,0}} parameter(0)\n  w = f32[{w}]{{3,2,1,0}} parameter(1)\n"
                             f"  ROOT c = f32[{y}]{{3,2,1,0}} convolution(x, w), window={{size=1x1 stride={stride}x{stride}}}, dim_labels={labels}\n}}\n")
         assert [nest.dot.opcode for nest in tiled(fusion)] == [opcode]

@@ -108,7 +108,7 @@ def test_ulps(dtype: str, target: str, tmp_path: Path) -> None:
         for x, y in zip(arguments, got):
             try:
                 exact = function(*map(mp.mpf, x))
-            except (ZeroDivisionError, ValueError):     # a pole: infinite
+            except (ZeroDivisionError, ValueError):     # at a pole the function is infinite
                 exact = mp.inf
             off = error(y, exact, dtype, mp)
             if off > worst.get(op, (-1.0, ()))[0]:

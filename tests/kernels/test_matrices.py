@@ -473,7 +473,7 @@ def of_syevd(v: Values, text: str, folder: Path) -> None:
 
 
 def of_gesdd(v: Values, text: str, folder: Path) -> None:
-    """One of the operands has at most half the full rank."""
+    """Test a call of gesdd for a random matrix, a matrix of at most half the full rank, and zeros."""
     a = v.normal()
     m, n = a.shape[-2:]
     k = min(m, n)

@@ -195,7 +195,7 @@ def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
         given = [array.array("f", x).tobytes(), weights.tobytes()]
         return call(lambda params, results: library.m_c_run(params, results, scratch), given, [32 * 80 * 4])
 
-    with pytest.raises(AssertionError):    # prepare has not run
+    with pytest.raises(AssertionError):    # m_prepare has not run yet
         run_with(block)
     assert library.m_prepare(None, scratch) == 1
     replaced = array.array("f", block)

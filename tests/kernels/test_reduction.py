@@ -142,11 +142,11 @@ class Draw:
             roots[0] = self.emit(dtype, dims, f"{'abs' if dtype in FLOATS else 'not'}({name})")
         if "side" in kinds:
             roots.append(self.emit(x[1], x[2], f"copy({x[0]})"))
-        if "second" in kinds:      # another input
+        if "second" in kinds:      # a reduction of another input
             roots += self.reduce(self.computed(self.parameter(self.r.choice(FLOATS), self.dims)), gone)
-        if "same" in kinds:        # another combiner
+        if "same" in kinds:        # a reduction by another combiner
             roots += self.reduce(x, gone)
-        if "other" in kinds:       # other dimensions
+        if "other" in kinds:       # a reduction over other dimensions
             roots += self.reduce(x, sorted(self.r.sample(range(len(self.dims)), self.r.randint(1, len(self.dims)))))
         names, types = ", ".join(n for n, _, _ in roots), ", ".join(self.type_of(n) for n, _, _ in roots)
         last = f"  ROOT all = ({types}) tuple({names})\n"

@@ -149,7 +149,7 @@ class Draw(Text):
         for _ in range(r.choice([0, 1, 2])):
             opcode = r.choice(["negate", "abs", "rsqrt", "log", "tanh", "add", "multiply"])
             value = self.op(opcode, value, self.constant(r.choice(["0.5", "-1.5", "3"]), value[1])) if opcode in ("add", "multiply") else self.op(opcode, value)
-        if value[1] and r.random() < 0.1:     # of another row
+        if value[1] and r.random() < 0.1:     # each element now comes from another row or position
             value = self.emit(value[1], f"reverse({value[0]}), dimensions={{{r.randrange(len(value[1]))}}}")
         return value
 
@@ -401,7 +401,7 @@ def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="SKIP: no nvcc")
 @pytest.mark.parametrize("name", sorted(GPU_TAKEN))
 def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
-    """nvcc spills nothing and uses no local memory."""
+    """In kernels compiled by nvcc nothing is spilled and there is no local memory."""
     (fusion,) = fusions(GPU_TAKEN[name][0])
     build_all(fusion, str(tmp_path), ["cuda"], "sm_90")
     done = subprocess.run(["nvcc", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", "e.cubin", "e.cu"], cwd=tmp_path, capture_output=True, text=True)

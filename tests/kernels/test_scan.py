@@ -189,7 +189,8 @@ def test_which_windows_are_prefixes() -> None:
 
 
 def test_rank_and_dimension() -> None:
-    """A window along two dimensions is not a scan. A window along one dimension that is longer than the dimension is.
+    """A window along two dimensions is not a scan. A window along one dimension may be a scan, even if it is longer
+    than the dimension.
     """
     def first(dims: str, window: str) -> object:
         (fusion,) = fusions(PLAIN.format(name="f", t="s32", op="add") + f"ENTRY e {{\n  x = s32[{dims}] parameter(0)\n  z = s32[] constant(0)\n"

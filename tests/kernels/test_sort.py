@@ -319,7 +319,7 @@ def test_orders() -> None:
         comparator(pair, 1, plain=True),                                                        # NaN
         comparator(pair, 1, "LE"),
         comparator(pair, 1).replace("compare(ka0, kb0)", "compare(ka0, ka0)"),
-        comparator(pair, 1).replace("compare(ka0, kb0)", "compare(ka0, sb0)"),                  # two different keys
+        comparator(pair, 1).replace("compare(ka0, kb0)", "compare(ka0, sb0)"),                  # the comparator compares two different keys
         comparator(pair, 2).replace("compare(ka0, kb0), direction=EQ, type=TOTALORDER", "compare(a0, b0), direction=EQ"),
         comparator(pair, 2).replace("and(eq0", "or(eq0"),
         ODD.replace("b = s32[] parameter(1)", "b = s32[] parameter(3)").replace("a = s32[] parameter(0)",

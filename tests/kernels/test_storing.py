@@ -173,7 +173,7 @@ class Graph:
             if opcode == "multiply" and self.dtype != "u32":
                 opcode = "add"
             parts = [self.apply(opcode, parts[0], parts[1], len(parts) == 2), *parts[2:]]
-        if self.dtype == "f32":    # keeps the numbers from growing
+        if self.dtype == "f32":    # factors of 1/4 keep the numbers from growing
             quarter = self.add("constant(0.25)", np.float32(0.25), value=False)
             spread = np.full(x.shape, 0.25, np.float32)
             of = self.add(f"broadcast({quarter}), dimensions={{}}", spread, value=False)

@@ -63,7 +63,7 @@ class Text:
 
 
 def attention(seed: int) -> str:
-    """One random attention."""
+    """Return a random attention."""
     r = random.Random(seed)
     text = Text(r.choice(["f32", "f32", "f32", "f64"]))
     batch, heads, groups = r.choice([1, 1, 2]), r.choice([1, 2, 3]), r.choice([1, 1, 2])

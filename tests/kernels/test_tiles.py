@@ -229,7 +229,7 @@ class Law(unittest.TestCase):
         calls += "".join(f"  prepare();\n  rows{n}((void *)source, (void *)moved, (void *)again);\n  bad += wrong_rows({', '.join(map(str, shape))});\n"
                          for n, shape in enumerate(ROWS))
         text = f"{CHECK}{text_of(C, 'size_t')}\nint main(void)\n{{\n  int bad = 0;\n{calls}  return bad != 0;\n}}\n"
-        loops = text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")  # as compilers without shuffles see it
+        loops = text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")  # the text that compilers without shuffles get
         self.assertNotEqual(text, loops)
         wide = ("-mavx512f", "-mavx512bw", "-mavx512vl")
         for compiler in ("gcc", "clang"):

@@ -264,7 +264,7 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
     side_by_side("s4[8,3]", "s4[8,5]"), side_by_side("s4[7,201]", "s4[7,127]"),    # operands that share a byte
     side_by_side(*["f32[2,64]"] * 9),                                               # too many operands
     side_by_side("f32[64,64]", "f32[64,64]").replace("ROOT c =", "c =").replace("\n}\n", "\n  ROOT r = f32[128,64]{0,1} copy(t)\n}\n").replace(
-        "  ROOT r", "  t = f32[128,64] transpose(c), dimensions={1,0}\n  ROOT r").replace("{0,1} copy", "{1,0} copy"),  # the operands are not at their own place
+        "  ROOT r", "  t = f32[128,64] transpose(c), dimensions={1,0}\n  ROOT r").replace("{0,1} copy", "{1,0} copy"),  # a transpose moves the operands' elements apart
 ], ids=["nibbles", "odd nibbles", "many", "turned"])
 def test_no_hero(text: str) -> None:
     (fusion,) = drawn.fusions(text)

@@ -67,7 +67,8 @@ def strides_table(text: str) -> Table:
 
 
 def numbered(digits: list, rank: int, dims: "list[int]"):
-    """Return the offset of an index, written as the number with the digits (dimension, values, size), most major first.
+    """Return the offsets of all indices in a layout whose offset is a mixed-radix number. A digit is (dimension, values,
+    size). The first digit is the most major.
     """
     parts, step = [np.zeros(size, dtype=np.int64) for size in dims], 1
     for d, values, size in reversed(digits):

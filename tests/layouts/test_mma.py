@@ -29,7 +29,7 @@ from typing import Callable, Dict, NamedTuple
 from indexing_analysis_eval import Index
 from test_nested import MMA, answer, held, lists_of, manual_says, matching
 
-BITS = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "f64": 64, "i8": 8, "s8": 8, "s4": 4, "f8|f4": 4}  # others are 8
+BITS = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "f64": 64, "i8": 8, "s8": 8, "s4": 4, "f8|f4": 4}  # bits of an element; other types have 8
 
 
 class Intrinsic(NamedTuple):
@@ -86,7 +86,7 @@ def mfma(it: Intrinsic) -> "Dict[str, Operand]":
     groups = 64 // (m * blocks)
     own = k // groups
     run = 4 if it.name.startswith("VMFMA") and it.a == "f16" else 16 if own == 32 and "SCALE" not in it.name else own
-    rows = m * n // 64  # registers of one block
+    rows = m * n // 64  # number of registers that a block has
     block = (lambda b: (b,)) if blocks > 1 else (lambda b: ())  # type: Callable[[int], Index]
     split = (lambda x: (x // 32, x % 32)) if "SCALE" in it.name else (lambda x: (x,))  # type: Callable[[int], Index]
     operands = {

@@ -453,7 +453,7 @@ def test_drawn(tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("seed", range(2))
 def test_many_drawn(seed: int, tmp_path: Path) -> None:
-    """Moves between more random layouts."""
+    """Moves between more random layouts are right."""
     cases = drawn(100 + seed, 300)
     assert len(cases) >= 250 and len(ran(cases, tmp_path)) > 150
 

@@ -254,7 +254,7 @@ OWN = [
     ("composition", ["(4,6,8):(2,3,5)", "6:3"], "no: ", 1),  # CuTe's C++ gives (2,3):(6,3), which has 3 at 2 instead of 7
     ("composition", ["(4,2):(1,10)", "(2,2):(1,3)"], "no: ", 1),  # tensor-layouts gives (2,2):(1,3), which has 4 at 3 instead of 10
     ("composition", ["(2,2):(1,1)", "3:1"], "no: ", 1),
-    ("composition", ["(4,2,8):(3,12,97)", "3:3"], "3:9", 0),  # pycute refuses
+    ("composition", ["(4,2,8):(3,12,97)", "3:3"], "3:9", 0),  # pycute refuses this case
     ("composition", ["(5,7):(1,100)", "4:3"], "(2,2):(3,101)", 0),  # CuTe's C++, pycute and tensor-layouts all refuse or are wrong
     ("composition", ["(1048576,1048576):(1,2097152)", "(1048576,2):(1,1048575)"], "no: ", 1),  # decided without visiting every point
     ("composition", ["(1048576,1048576):(1,2097152)", "(524288,2):(1,524288)"], "(524288,2):(1,524288)", 0),
@@ -580,8 +580,8 @@ def test_triton_cases() -> None:
         assert said_values(said) == [trimmed(value if len(value) > 1 else value[0]) for value in row["meaning"]["values"]], row["args"]
 
 
-# The case says vec = 8, perPhase = 2. Then row 1 has phase 0, and offset 32 holds (1, 0). The stated text has (1, 2)
-# there; all of it is the text of vec = 2, perPhase = 1.
+# This case of Triton has vec = 8 and perPhase = 2, so row 1 has phase 0, and offset 32 holds (1, 0). But the expected
+# text has (1, 2) there: it is the text of vec = 2 and perPhase = 1.
 WRONG_DUMPS = ["Larger2DShared#hardware"]
 
 

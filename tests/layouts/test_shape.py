@@ -586,7 +586,7 @@ def test_orders_of_formats() -> None:
     for _ in range(40):
         kind, rank = rng.choice(["f32", "bf16", "s8"]), rng.randint(1, 4)
         dims = [rng.choice([1, 2, 3, 4, 5, 9, 33, 128, 200]) for _ in range(rank)]
-        given = rng.sample(range(rank), rank)  # minor to major
+        given = rng.sample(range(rank), rank)  # the order of dimensions, minor to major
         text = f"{kind}[{','.join(map(str, dims))}]"
         rows = [line.split("\t") for line in answer("formats", f"{text}{{{','.join(map(str, given))}}}", "--orders").split("\n")]
         summary = rows.pop()[0]

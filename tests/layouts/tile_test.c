@@ -664,7 +664,7 @@ static int same(const array *a, const array *b, const int *number) {
   return bytes == memory(b, element_bits, NULL, other) && !memcmp(one, other, sizeof *one * 8 * (size_t)bytes);
 }
 
-/* tails: answers "yes" although the numbers of positions differ */
+/* tails: number of answers "yes" although the arrays' numbers of positions differ */
 static int answers[2], transposes, thirds, aligned[2], tails;
 
 static void check_reason(const sett_tile_answer *answer, const array *a, const array *b) {
@@ -721,7 +721,7 @@ static void check_relations(void) {
   element_bits = one.packed ? (int)one.packed : 8;
   say(&one, &other);
   if (!small(&one) || !small(&other) || !model(&one, &a, NULL) || !model(&other, &b, NULL)) return;
-  /* relation: a reshape of one to the other */
+  /* a reshape of one to the other */
   answer = sett_tile_same_bytes(&one, &other);
   truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
   CHECK(answer.yes == truth && answer.no == !truth, "same bytes: %d, not %d", answer.yes, truth);

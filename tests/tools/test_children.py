@@ -124,7 +124,7 @@ def test_limit_is_processor_time() -> None:
 
 
 def test_largest_limit() -> None:
-    """The largest limit that an option accepts works."""
+    """A child process can run with the largest limit that an option accepts."""
     assert child.run(["true"], child.Limit.of(MOST_SECONDS, 4)).status == 0
 
 

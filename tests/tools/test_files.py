@@ -98,7 +98,7 @@ def test_first_command(three: "List[Path]", tmp_path: Path) -> None:
     compiler.chmod(0o755)
     command = [sys.executable, str(home / "gen"), "build", str(three[0]), str(three[2]), "-o", str(tmp_path / "out"), "--target", "c", "--jobs", "2"]
     said = [subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CC": str(compiler)}).stderr for _ in range(2)]
-    said = [re.sub(r"^note: build \d.*\n", "", text, flags=re.M) for text in said]    # a slow machine prints progress
+    said = [re.sub(r"^note: build \d.*\n", "", text, flags=re.M) for text in said]    # only a slow machine prints this progress
     assert said == ["note: compiling build/libsett.so, once, ..\n", ""]
 
 

@@ -214,7 +214,7 @@ def test_other_verbs(folder: Path) -> None:
     assert done.returncode == 0 and "bf16[2,5]" in done.stdout, done.stderr
 
 
-FAULTS = {    # more of them are in gen/errors.md
+FAULTS = {    # gen/errors.md has more errors
     "model.py:TABLE": "model.py: expected a function 'TABLE' in this file",
     "model.py:rows": "model.py:16: expected the size of 'b' in an argument of 'rows': --dims b=8",
     "model.py:wrong": "model.py:27: TypeError: dot_general requires contracting dimensions to have the same shape, got (5,) and (4,).",

@@ -19,7 +19,7 @@ def attention_weights(scores, mask):
 
 
 def by_column(scores, mask):
-    """The same function, transposed. JAX gives a final transpose the layout {0,1}, so it moves nothing."""
+    """attention_weights, transposed. JAX gives a final transpose the layout {0,1}, so it moves nothing."""
     return attention_weights(scores, mask).T
 
 
