@@ -16,8 +16,9 @@ from gen.reference.types import STORAGE
 
 def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], elements: Sequence[Ranged],
             behind: bool = False) -> List[Statement]:
-    """Return statements that combine all accumulators with the elements. behind: pass the elements before the
-    accumulators.
+    """Return statements that combine all accumulators with the elements.
+
+    behind: pass the elements before the accumulators
     """
     lines: List[Statement] = []
     results = b.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)

@@ -14,8 +14,9 @@ from gen.reference.values import Array, Scalar
 
 
 class Bounds:
-    """A bound under construction: the reference's steps, and what is known about its arrays. unknown: reasons, in
-    words, why any value is allowed.
+    """A bound under construction: the reference's steps, and what is known about its arrays.
+
+    unknown: reasons, in words, why any value is allowed
     """
 
     def __init__(self, options: Options) -> None:

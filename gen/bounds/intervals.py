@@ -37,7 +37,10 @@ class Intervals:
 
     def of(self, opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar], v: str,
            same: bool = False) -> str:
-        """Return the interval of an op's result. same: both operands are the same instruction."""
+        """Return the interval of an op's result.
+
+        same: both operands are the same instruction
+        """
         dtype = x[-1].dtype
         r = [interval_of(self.call, s) for s in x]
         if opcode == "select":

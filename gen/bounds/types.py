@@ -44,7 +44,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Ranged(Scalar):
-    """A scalar with the C text of its interval. interval: None if the scalar is exact."""
+    """A scalar with the C text of its interval.
+
+    interval: None if the scalar is exact
+    """
 
     interval: Optional[str] = None
     bits: bool = True

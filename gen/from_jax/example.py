@@ -16,7 +16,10 @@ from gen.reference.types import STORAGE, to_double
 
 @dataclass(frozen=True)
 class _Float:
-    """A float type whose results are compared by distance. value: the C expression of a stored x as a number."""
+    """A float type whose results are compared by distance.
+
+    value: the C expression of a stored x as a number
+    """
 
     name: str
     storage: str
@@ -27,7 +30,11 @@ class _Float:
 
 @dataclass(frozen=True)
 class _Result:
-    """A result to compare. type: a _Float's name, or "exact" for bytes. length: the number of elements, or of bytes."""
+    """A result to compare.
+
+    type: a _Float's name, or "exact" for bytes
+    length: the number of elements, or of bytes
+    """
 
     type: str
     length: int
@@ -52,8 +59,9 @@ class _Function:
 
 
 def files(functions: "Sequence[Tuple[Dict[str, Any], bytes]]", path: str) -> "Dict[str, str | bytes]":
-    """Return main.c, and for each function a file with its arguments and results. functions: manifests, with the bytes
-    of their examples.
+    """Return main.c, and for each function a file with its arguments and results.
+
+    functions: manifests, with the bytes of their examples
     """
     call = Calls()
     floats: "Dict[str, _Float]" = {}

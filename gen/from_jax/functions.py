@@ -76,8 +76,10 @@ _known: "Dict[Tuple[str, str], List[Lowered]]" = {}
 
 
 def lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool = False) -> List[Lowered]:
-    """Return the functions that model.py:step,.. names. Raise RunError for faults of the file. example: also return
-    the values of arguments and results. sizes: those of --dims.
+    """Return the functions that model.py:step,.. names. Raise RunError for faults of the file.
+
+    example: also return the values of arguments and results
+    sizes: those of --dims
     """
     key = file, json.dumps(sorted(sizes.items()))
     if key not in _known or example and not all(of.example for of in _known[key]):

@@ -25,7 +25,10 @@ MISSING = 3     # exit status if jax is missing
 
 
 class Fault(Exception):
-    """A fault of the user's file. line: its line there; None if no line causes it."""
+    """A fault of the user's file.
+
+    line: its line there; None if no line causes it
+    """
 
     def __init__(self, message: str, line: "Optional[int]" = None) -> None:
         super().__init__(message)

@@ -20,7 +20,10 @@ def batch_norm(x: Expander, instruction: Instruction) -> Instruction:
 
 
 class _Norm:
-    """The ops of one batch norm. whole: the shape of its operand, in the type of the arithmetic."""
+    """The ops of one batch norm.
+
+    whole: the shape of its operand, in the type of the arithmetic
+    """
 
     def __init__(self, x: Expander, instruction: Instruction) -> None:
         of = instruction.operands[0].shape

@@ -11,7 +11,10 @@ Array = Tuple[str, Tuple[int, ...]]     # type and sizes
 
 
 class Op(NamedTuple):
-    """The op that replaces a call. operands, results: the arrays that it must have."""
+    """The op that replaces a call.
+
+    operands, results: the arrays that it must have
+    """
 
     opcode: str
     attributes: Dict[str, Any]
@@ -20,7 +23,11 @@ class Op(NamedTuple):
 
 
 class CheckedCall:
-    """A custom call. routine: LAPACK's name without its first letter. dtype: the type of its elements."""
+    """A custom call.
+
+    routine: LAPACK's name without its first letter
+    dtype: the type of its elements
+    """
 
     def __init__(self, filename: str, call: Instruction, routine: str, dtype: str) -> None:
         self.filename, self.call, self.routine, self.dtype = filename, call, routine, dtype

@@ -302,7 +302,10 @@ def identity(opcode: str, dtype: str) -> Optional[int]:
 
 
 def _one_op(body: _Body, k: int, simple: bool) -> Combiner:
-    """Return the combiner of component k, which is one op. simple: all other components are one op too."""
+    """Return the combiner of component k, which is one op.
+
+    simple: all other components are one op too
+    """
     opcode, dtype, init = body.roots[k].opcode, body.dtypes[k], body.inits[k]
     rounds = body.inexact(k) and opcode in ("add", "multiply")
     assert simple or not rounds

@@ -38,8 +38,9 @@ def copied(computation: Computation, put: PutOrNone) -> Computation:
 
 def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
              put: PutOrNone) -> Computation:
-    """Copy the instructions in the given order. An operand in `others` is replaced by the value it maps to. put: see
-    `copied`.
+    """Copy the instructions in the given order. An operand in `others` is replaced by the value it maps to.
+
+    put: see `copied`
     """
     copied = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
                          attributes=computation.attributes)
@@ -57,7 +58,10 @@ def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapp
 
 
 class Added:
-    """Adds ops to a copy in place of one op, `like`. word: part of the names of the added ops."""
+    """Adds ops to a copy in place of one op, `like`.
+
+    word: part of the names of the added ops
+    """
 
     def __init__(self, computation: Computation, like: Instruction, word: str) -> None:
         self.computation, self.like, self.word, self.count = computation, like, word, 0

@@ -42,8 +42,10 @@ class Expander:
         return self.broadcast(self.constant(like.dtype, bits), like)
 
     def broadcast(self, value: Instruction, to: Shape, dimensions: "Sequence[int]" = ()) -> Instruction:
-        """Return the value broadcast to a shape, in the shape's layout. dimensions: the dimensions that the value
-        has."""
+        """Return the value broadcast to a shape, in the shape's layout.
+
+        dimensions: the dimensions that the value has
+        """
         if value.shape.dims == to.dims and value.shape.minor_to_major == to.minor_to_major:
             return value
         return self.add("broadcast", array_shape(value.shape.dtype, to.dims, to.minor_to_major), [value],

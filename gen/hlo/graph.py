@@ -72,7 +72,8 @@ class Shape:
 @dataclass(frozen=True)
 class Window:
     """The window of a reduce-window or a convolution, as in HLO's text. Each field has one number for each dimension.
-    reversal: 1 if a convolution reads its kernel from the end.
+
+    reversal: 1 if a convolution reads its kernel from the end
     """
 
     size: Tuple[int, ...] = ()
@@ -146,8 +147,9 @@ class Instruction:
 
 @dataclass(eq=False)
 class Computation:
-    """A list of instructions in which operands precede their users. depth: the depth of nested calls; 1 if there are
-    none.
+    """A list of instructions in which operands precede their users.
+
+    depth: the depth of nested calls; 1 if there are none
     """
 
     name: str
@@ -171,7 +173,10 @@ class Computation:
         return instruction
 
     def add_copy(self, of: Instruction, operands: "List[Instruction]", **changes: Any) -> Instruction:
-        """Add a copy of an instruction with other operands. changes: new values of its other fields."""
+        """Add a copy of an instruction with other operands.
+
+        changes: new values of its other fields
+        """
         return self.add(replace(of, operands=operands, users=[], **changes))
 
     def add_parameter(self, name: str, shape: Shape) -> Instruction:
@@ -191,8 +196,12 @@ class Computation:
 
 @dataclass(eq=False)
 class Module:
-    """A module. explicit_entry: false if no computation is marked ENTRY; the last one is then the entry, and the
-    fusion. several: true if its file has other modules. line, col: the position of its name."""
+    """A module.
+
+    explicit_entry: false if no computation is marked ENTRY; then the last one is the entry, and the only fusion
+    several: true if its file has other modules
+    line, col: the position of its name
+    """
 
     name: str
     computations: List[Computation] = field(default_factory=list)

@@ -44,8 +44,10 @@ class Inliner:
 
     def _body(self, body: Computation, arguments: "Optional[List[Instruction]]",
               spread: Optional[Shape]) -> Instruction:
-        """Copy a body. arguments: the values of its parameters. spread: the shape of the enclosing map, if there is
-        one.
+        """Copy a body.
+
+        arguments: the values of its parameters
+        spread: the shape of the enclosing map, if there is one
         """
         known: Dict[int, Instruction] = {}
         self._count(sum(i.opcode != "parameter" for i in body.instructions), body)

@@ -53,7 +53,10 @@ class Launch(NamedTuple):
 
 @dataclass
 class Launches:
-    """The fusions of a module. launches: in order of execution; empty if the module is a single fusion."""
+    """The fusions of a module.
+
+    launches: in order of execution; empty if the module is a single fusion
+    """
 
     fusions: List[Fusion]
     launches: List[Launch]

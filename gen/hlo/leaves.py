@@ -23,7 +23,11 @@ class Leaf(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Consecutive arrays of an instruction's shape. first: the number of the first one. leaves: their count."""
+    """Consecutive arrays of an instruction's shape.
+
+    first: the number of the first one
+    leaves: their count
+    """
 
     value: Instruction
     first: int

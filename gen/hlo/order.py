@@ -26,7 +26,10 @@ from gen.hlo.graph import Computation, Instruction, array_shape, root_of, tuple_
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a sort. value: computes the key from parameters with even numbers. descending: larger keys come first.
+    """A key of a sort.
+
+    value: computes the key from parameters with even numbers
+    descending: larger keys come first
     """
 
     value: Instruction

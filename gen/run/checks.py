@@ -25,8 +25,9 @@ TOGETHER = 16  # maximum number of fusions compiled into one shared library
 
 
 def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
-    """Append the element's logical index to a message `result R, element E`, if the algebra can compute it. results:
-    the manifest's results.
+    """Append the element's logical index to a message `result R, element E`, if the algebra can compute it.
+
+    results: the manifest's results
     """
     match = re.match(r"result (\d+), element (\d+)", reason)
     if not match or int(match[1]) >= len(results):
@@ -42,7 +43,10 @@ def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
 
 def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any]]", device: str,
             unknown: "Callable[[], List[str]]") -> CheckResult:
-    """Return the result of one comparison. unknown: returns the names of ops whose error gen/bounds cannot limit."""
+    """Return the result of one comparison.
+
+    unknown: returns the names of ops whose error gen/bounds cannot limit
+    """
     free, nan, integers, moderate = (int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan",
                                                                           "unbounded_integers", "unbounded_moderate"))
     return CheckResult(name, hero, event["status"], _with_indices(event["reason"], results), event.get("max_abs", 0.0),
@@ -118,7 +122,9 @@ def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict
 def _checked(fusions: Sequence[Built], target: str, options: Options, round_seconds: float,
              all_seconds: float) -> "List[List[CheckResult]]":
     """Return the results of each fusion. One process checks all fusions; if it crashes, a new process checks the
-    remaining ones. round_seconds, all_seconds: the expected time of the longest round and of all rounds.
+    remaining ones.
+
+    round_seconds, all_seconds: the expected time of the longest round and of all rounds
     """
     results: Dict[int, List[CheckResult]] = {}
     waiting: List[int] = []

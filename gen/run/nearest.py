@@ -120,8 +120,9 @@ def exact_results(computation: Computation, given: Sequence[bytes], folder: Path
 
 
 def words(built: run.Built, target: str, options: run.Options, inputs: Path, theirs: Path) -> str:
-    """Return a sentence that says whose results are closer to the exact ones; "" if that is unknown. inputs, theirs:
-    files of all parameters and of the library's results.
+    """Return a sentence that says whose results are closer to the exact ones; "" if that is unknown.
+
+    inputs, theirs: files of all parameters and of the library's results
     """
     params, leaves = [p["bytes"] for p in built.manifest["params"]], built.manifest["results"]
     data, other, given, at = inputs.read_bytes(), theirs.read_bytes(), [], 0

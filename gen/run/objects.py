@@ -150,8 +150,9 @@ class Buffer(NamedTuple):
 
 
 def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]]" = None) -> List[Buffer]:
-    """Return the manifest's entries as Buffers. aligned: the alignment that each pointer needs; None if there are no
-    pointers.
+    """Return the manifest's entries as Buffers.
+
+    aligned: the alignment that each pointer needs; None if there are no pointers
     """
     buffers = []
     for entry, alignment in zip(entries, aligned or [0] * len(entries)):
@@ -190,8 +191,9 @@ def _leads(manifest: Manifest) -> List[Lead]:
 
 
 class ComparedFusion(NamedTuple):
-    """A fusion of a traced program. proof: true if its results are proved by its maps instead of compared with a
-    reference.
+    """A fusion of a traced program.
+
+    proof: true if its results are proved by its maps instead of compared with a reference
     """
 
     name: str
@@ -200,8 +202,9 @@ class ComparedFusion(NamedTuple):
 
 
 class ComparedCall(NamedTuple):
-    """A call of a ComparedFusion, as in `struct sett_call` of gen/run/harness/fusion.h. read: C expressions of its
-    arrays.
+    """A call of a ComparedFusion, as in `struct sett_call` of gen/run/harness/fusion.h.
+
+    read: C expressions of its arrays
     """
 
     name: str
@@ -295,7 +298,10 @@ def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) 
 
 
 def _compared(built: Built, traced: str) -> Compared:
-    """Return the way in which a program is compared. traced: the name of its traced program, if it has one."""
+    """Return the way in which a program is compared.
+
+    traced: the name of its traced program, if it has one
+    """
     oracle = _own_oracle(built)
     bound = bool(oracle and oracle.bound)
     return Compared(bool(oracle), bound, bool(bound and built.source and bounds.is_proved(built.source.computation)),
@@ -373,8 +379,10 @@ def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str
 
 
 class KernelFile(NamedTuple):
-    """A file of kernels. long: compile it with less optimisation. about: the target's entry in the manifest of one of
-    its programs.
+    """A file of kernels.
+
+    long: compile it with less optimisation
+    about: the target's entry in the manifest of one of its programs
     """
 
     path: Path
@@ -383,7 +391,10 @@ class KernelFile(NamedTuple):
 
 
 def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile, flags: "Sequence[str]" = ()) -> str:
-    """Compile a file of kernels; return the path of the object. flags: additional compiler flags."""
+    """Compile a file of kernels; return the path of the object.
+
+    flags: additional compiler flags
+    """
     command = [*runner.compile(folder, name, source.long, DEVICES[source.about["device"]]), *flags]
     header, newest = runner.slow_header(source.about)
     if header:
@@ -466,8 +477,10 @@ def _oracle_files(all_: Sequence[Built], rounds: int) -> "List[Tuple[str, File]]
 
 
 def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> str:
-    """Compile a program to a shared object in its folder; return the path. with_reference: include its references.
-    rounds: of the check; 0 means that its size decides.
+    """Compile a program to a shared object in its folder; return the path.
+
+    with_reference: include its references
+    rounds: of the check; 0 means that its size decides
     """
     compile_fusions([built], target, with_reference, rounds)
     assert built.library
@@ -512,7 +525,10 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
 
 
 def build(source: pipeline.Source, folder: Path, target: str, options: Options, checked: bool = True) -> Built:
-    """Generate a fusion or a program in a private folder. checked: also generate what a check compares it with."""
+    """Generate a fusion or a program in a private folder.
+
+    checked: also generate what a check compares it with
+    """
     program, runner = pipeline.program_of(source), runner_of(target)
     whole = program.whole
     options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")

@@ -23,8 +23,10 @@ START = child.Limit.of(60)    # time limit for a runtime to describe its device
 
 @dataclass
 class Options:
-    """The options of check, run and bench. seed, rounds: of check. 0 rounds: the size decides; negative: that many at
-    most.
+    """The options of check, run and bench.
+
+    seed: from which check draws its inputs
+    rounds: number of rounds of check; 0: the size of the inputs decides; negative: a maximum
     """
 
     seed: int = 1

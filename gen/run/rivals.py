@@ -232,7 +232,11 @@ WHOLE = ("XLA:CPU",)  # the libraries that compile a whole fusion
 
 @dataclass(frozen=True)
 class Library:
-    """A library. command: starts its program. missing: the reason why it cannot run, instead of a command."""
+    """A library.
+
+    command: starts its program
+    missing: the reason why it cannot run, instead of a command
+    """
 
     name: str
     command: Tuple[str, ...] = ()

@@ -36,7 +36,10 @@ class Point:
 
 @dataclass
 class Roof:
-    """A bound of the kernels' throughput, drawn as a line. label: the position of its name."""
+    """A bound of the kernels' throughput, drawn as a line.
+
+    label: the position of its name
+    """
 
     name: str
     line: List[Tuple[float, float]]

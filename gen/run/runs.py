@@ -18,8 +18,10 @@ from gen.targets import RunError
 
 def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options,
               expected: float = 0) -> None:
-    """Launch a program once, on files. expected: the launch's expected seconds. Raise RunError with status 2 for files
-    of wrong size, 1 for a fault, 3 if there is no device.
+    """Launch a program once, on files. Raise RunError with status 2 for files of wrong size, 1 for a fault, 3 if there
+    is no device.
+
+    expected: the launch's expected seconds
     """
     if built.library is None:
         compile_fusion(built, target)

@@ -44,7 +44,9 @@ def text_of(path: str) -> str:
 
 def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, Sequence[int]]" = NOTHING_SET) -> hlo.Module:
     """Return the module of FILE, or of FILE#NAME in a file with several. Raise HloError if the generator does not
-    support it. sizes: of open dimensions of StableHLO text, by symbol or by the argument's number.
+    support it.
+
+    sizes: of open dimensions of StableHLO text, by symbol or by the argument's number
     """
     functions = from_jax.split_functions(file)
     if functions:

@@ -36,7 +36,10 @@ Value = Union[Instruction, Tuple[Instruction, int]]
 
 
 class Scope:
-    """A computation under construction. outer: for a region, the scope of the op that has it."""
+    """A computation under construction.
+
+    outer: for a region, the scope of the op that has it
+    """
 
     def __init__(self, name: str, line: int, col: int, outer: "Optional[Scope]" = None) -> None:
         self.computation = Computation(name, line=line, col=col)
@@ -56,7 +59,10 @@ class Scope:
 
 
 class Called(NamedTuple):
-    """An attribute that names computations. key: its name in HLO."""
+    """An attribute that names computations.
+
+    key: its name in HLO
+    """
 
     key: str
     computations: List[Computation]
@@ -94,8 +100,9 @@ class Builder(ABC):
     # ---- functions ----
 
     def function(self, function: Function, shapes: "Sequence[Shape]", known: "Tuple[Any, ...]" = ()) -> Computation:
-        """Return the computation of a function for arguments of these shapes. known: for each argument its value, or
-        None if it is not known.
+        """Return the computation of a function for arguments of these shapes.
+
+        known: for each argument its value, or None if it is not known
         """
         key = (function.name, *(shape.text for shape in shapes), *known)
         if key in self.made:
@@ -338,8 +345,9 @@ class Builder(ABC):
     def emit(self, scope: Scope, op: Op, opcode: str, operands: "Sequence[Instruction]", written: Optional[Shape] = None,
              names: "Mapping[str, str]" = NO_NAMES, called: "Sequence[Called]" = (), raw: "Optional[Dict[str, str]]" = None,
              **attributes: Any) -> Instruction:
-        """Add an instruction for an op or a part of an op. names: for HLO's attribute names, the names in the text;
-        STRUCTURE/FIELD for a field of a structure.
+        """Add an instruction for an op or a part of an op.
+
+        names: for HLO's attribute names, the names in the text; STRUCTURE/FIELD for a field of a structure
         """
         line, col = self.scanner.place(op.line_pos)
         made = Instruction(self.instruction_name(scope, op, opcode), opcode, written if written is not None else Shape(""),

@@ -129,15 +129,19 @@ class Real:
         return (self < 0) | (self.equals(0) & minus_zero)
 
     def polynomial(self, coefficients: "Sequence[Number]") -> "Real":
-        """Evaluate a polynomial by Horner's rule. coefficients: lowest power first."""
+        """Evaluate a polynomial by Horner's rule.
+
+        coefficients: lowest power first
+        """
         value = self.number(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             value = value * self + coefficient
         return value
 
     def quotient(self, name: str, selected: "Sequence[Real]" = ()) -> "Real":
-        """Evaluate a function that the table approximates by one rational function per interval. selected: for each
-        interval after the first, a predicate; the last true one decides.
+        """Evaluate a function that the table approximates by one rational function per interval.
+
+        selected: for each interval after the first, a predicate; the last true one decides
         """
         table = TABLES[self.dtype][name]
         assert len(table) == len(selected) + 1, name

@@ -25,8 +25,9 @@ def is_stablehlo(text: str) -> bool:
 
 
 def parse(text: str, filename: str, sizes: "Optional[Mapping[str, Sequence[int]]]" = None) -> Module:
-    """Parse and check a module; raise HloError at the first fault. sizes: the sizes of open dimensions, by symbol or
-    by the argument's number.
+    """Parse and check a module; raise HloError at the first fault.
+
+    sizes: the sizes of open dimensions, by symbol or by the argument's number
     """
     collecting = gc.isenabled()
     gc.disable()  # otherwise each garbage collection would visit up to a million live objects

@@ -78,7 +78,10 @@ class Lowering(Builder):
 
     def integers(self, op: Op, key: str, count: "Optional[int]" = None, default: "Optional[Sequence[int]]" = None,
                  value: Any = None) -> Tuple[int, ...]:
-        """Return the integers of an attribute. value: the value itself, if it is a field of an attribute."""
+        """Return the integers of an attribute.
+
+        value: the value itself, if it is a field of an attribute
+        """
         value = op.attributes.get(key, default) if value is None else value
         if isinstance(value, Dense):
             bits = dense_bits(self.scanner, value, self.text.resources)

@@ -54,7 +54,11 @@ class Raw(str):
 
 
 class Dense(NamedTuple):
-    """A `dense<..> : type`. start, end: positions of the text between < and >. of: the type."""
+    """A `dense<..> : type`.
+
+    start, end: positions of the text between < and >
+    of: the type
+    """
 
     start: int
     end: int
@@ -322,8 +326,9 @@ class MlirScanner(Scanner):
         return found
 
     def attribute(self, depth: int = 0, typed: bool = True) -> Any:
-        """Read the value of one attribute. typed: also read the type behind a number; in short forms, that type
-        belongs to the op.
+        """Read the value of one attribute.
+
+        typed: also read the type behind a number; in short forms, that type belongs to the op
         """
         start = self.skip()
         if depth > NESTING:

@@ -84,7 +84,11 @@ class Region:
 
 @dataclass
 class Function:
-    """A function of the module. results: their types. result_attributes: one dict for each result."""
+    """A function of the module.
+
+    results: their types
+    result_attributes: one dict for each result
+    """
 
     name: str
     pos: int
@@ -428,7 +432,10 @@ class Reader:
         return Use((match[1], int(match[2][:9]) if match[2] else 0), pos)
 
     def _uses(self, close: str = "") -> List[Use]:
-        """Read operands separated by commas. close: also read this closing bracket; the list may then be empty."""
+        """Read operands separated by commas.
+
+        close: also read this closing bracket; the list may then be empty
+        """
         found: List[Use] = []
         if not close or self.scanner.peek() != close:
             found.append(self._use())
