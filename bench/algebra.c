@@ -1,4 +1,4 @@
-/* Prints the times of include/sett_indexing_map.h on the classes of maps on which upstream's simplifier was timed.
+/* Print the times of include/sett_indexing_map.h on the classes of maps on which upstream's simplifier was timed.
  *
  *   algebra [N]            parse, compose and simplify N maps of each class (default 400), next to upstream's times
  *   algebra rows FILE      simplify the inputs in FILE (tab-separated, as random_maps.tsv), next to upstream's times
@@ -128,7 +128,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sorts the values that are not below 0, and returns a quantile of them. */
+/* Sort the values that are not below 0. Return a quantile of them. */
 static double quantile(double *value, int n, double q) {
   int first = 0;
   qsort(value, (size_t)n, sizeof *value, by_value);
@@ -146,7 +146,7 @@ static void keep(int i, times t) {
   simple[i] = t.simplify;
 }
 
-/* Draws map i of a class. i determines rank and depth. An identity also has each step's inverse. */
+/* Draw map i of a class. i determines rank and depth. An identity also has each step's inverse. */
 static void draw_number(draw *r, int which, int i) {
   if (which == DRAW_ID_RESHAPE || which == DRAW_ID_MOVES || which == DRAW_ID_ALL) draw_map(r, which, 2 + i % 5, 1 + i / 5 % 4, &chain);
   else if (which == DRAW_GPU) draw_map(r, which, 2 + i % 3, 1 + i / 3 % 3, &chain);
@@ -261,7 +261,7 @@ static void deep(int n) {
   }
 }
 
-/* Prints the medians over some chains for each rank and depth. */
+/* Print the medians over some chains for each rank and depth. */
 static void scaling(void) {
   enum { CHAINS = 15, SLOW = 500000 };
   size_t k;

@@ -1,4 +1,4 @@
-/* Measures the generated vector functions: their errors, compared with functions of double and long double, and their
+/* Measure the generated vector functions: their errors, compared with functions of double and long double, and their
  * times next to SLEEF and glibc's libmvec. functions.py compiles this file.
  *
  *   functions errors NAME FIRST STEP   the maximum error in ulp: of functions of one float on every STEP-th float from bit
@@ -98,7 +98,7 @@ static double double_of(uint64_t bits)
   return x;
 }
 
-/* Returns the error in ulps at the exact value, for a type with `digits` significant bits and these minimum and maximum
+/* Return the error in ulps at the exact value, for a type with `digits` significant bits and these minimum and maximum
  * exponents. Infinity means a wrong result. */
 static double error_of(wide got, wide exact, int digits, int least, int most)
 {
@@ -110,7 +110,7 @@ static double error_of(wide got, wide exact, int digits, int least, int most)
   return (double)(fabsl(got - exact) / ldexpl(1, (exponent < least ? least : exponent) - digits + 1));
 }
 
-/* Returns the error of a float in ulps. The exact value is a double. */
+/* Return the error of a float in ulps. The exact value is a double. */
 static double error_of_float(float got, double exact)
 {
   if (exact != exact || got != got) return exact != exact && got != got ? 0 : INFINITY;
@@ -132,7 +132,7 @@ static float corner(size_t i)
   return i < CORNERS / 2 ? corners[i] : -corners[i - CORNERS / 2];
 }
 
-/* Draws a pair of floats: from a list of special values, with random bits, or moderate numbers with a moderate result.
+/* Draw a pair of floats: from a list of special values, with random bits, or moderate numbers with a moderate result.
  */
 static void pair(uint64_t number, float *x, float *y)
 {
@@ -206,7 +206,7 @@ static double now(void)
 FLOATS(MVEC) PAIRS(MVEC2) DOUBLES(MVEC64)
 #endif
 
-/* Computes the function by libm, and by SLEEF (1.0 ulp) and libmvec (4 ulp) if they are installed. */
+/* Compute the function by libm, and by SLEEF (1.0 ulp) and libmvec (4 ulp) if they are installed. */
 static void others(const char *name, const float *x, const float *y, float *r, const double *xd, double *rd)
 {
 #define LIBM(F, low, high) if (!strcmp(name, #F "_f32")) TIMED("libm", for (int i = 0; i < COUNT; ++i) r[i] = F##f(x[i]));

@@ -1,4 +1,4 @@
-/* Prints the throughput of a generated C kernel whose data are in cache. One core repeatedly runs the part of the kernel
+/* Print the throughput of a generated C kernel whose data are in cache. One core repeatedly runs the part of the kernel
  * that the first thread would get, so its inputs stay in the core's L2. README.md in this folder has the commands.
  *
  *   cc -DKERNEL=row_sum_128_f32 -IDIR in_cache.c DIR/row_sum_128_f32.c -lm */

@@ -66,7 +66,7 @@ typedef float unaligned __attribute__((vector_size(BYTES), aligned(4)));
 PEAK(peak_f32, f32s, float)
 PEAK(peak_f64, f64s, double)
 
-/* Returns the maximum over several runs of the throughput of all threads, in operations per second. A multiply-add is
+/* Return the maximum over several runs of the throughput of all threads, in operations per second. A multiply-add is
  * two operations. */
 double peak(int is_f64, int threads)
 {
@@ -88,7 +88,7 @@ double peak(int is_f64, int threads)
   return best;
 }
 
-/* Returns the seconds that all threads together need to read `bytes` bytes `calls` times. */
+/* Return the seconds that all threads together need to read `bytes` bytes `calls` times. */
 double read_all(const void *from, int64_t bytes, int threads, int64_t calls)
 {
   const double begin = now();

@@ -1,4 +1,4 @@
-/* Calls a generated function many times, from Python. */
+/* Call a generated function many times, from Python. */
 #include <time.h>
 #include <unistd.h>
 #include "../tests/examples/thread_pool/pool.h"
@@ -25,7 +25,7 @@ static void on_pool(void *threads, size_t count, void (*item)(const void *work, 
   pool_run(threads, range, &all, count);
 }
 
-/* Returns the seconds of `calls` calls on the machine's threads, or a number below 0 if a call fails. */
+/* Return the seconds of `calls` calls on the machine's threads, or a number below 0 if a call fails. */
 double spend(run_on *run, const void *const *params, void *const *results, void *scratch, long calls) {
   static pool threads;
   static struct sett_share share = {0, on_pool, &threads};

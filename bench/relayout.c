@@ -1,4 +1,4 @@
-/* Times relayouts of 256 MiB (include/sett_relayout.h) next to the naive loop, oneDNN's reorder and NumPy.
+/* Time relayouts of 256 MiB (include/sett_relayout.h) next to the naive loop, oneDNN's reorder and NumPy.
  *
  *   relayout [THREADS [ROUNDS [CASE]]]     CASE: only cases whose name contains this
  *
@@ -242,7 +242,7 @@ static void report(const char *name, double seconds, double share, double of_one
          of_one_stream * 100);
 }
 
-/* Returns a contender's share: the median over the rounds of (time of the copy) / (time of the contender). */
+/* Return a contender's share: the median over the rounds of (time of the copy) / (time of the contender). */
 static double share_of(const double *copy, const double *own, int rounds) {
   double ratio[MOST_ROUNDS];
   for (int r = 0; r < rounds; ++r) ratio[r] = copy[r] / own[r];

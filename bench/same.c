@@ -1,4 +1,4 @@
-/* Times the decision whether two layouts are equal: fragments of matrix instructions, and tiled arrays with 64-bit
+/* Time the decision whether two layouts are equal: fragments of matrix instructions, and tiled arrays with 64-bit
  * sizes and their CuTe texts. Prints the median and the maximum over random pairs, in microseconds. Usage: same [pairs]
  */
 #include <stdio.h>
@@ -29,13 +29,13 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Writes the text of a fragment of a random instruction. */
+/* Write the text of a fragment of a random instruction. */
 static size_t fragment(char *text, size_t capacity) {
   sett_nested_layout layout = sett_mma_layout((int)next(SETT_MMA_COUNT), (int)next(3));
   return layout.error ? fragment(text, capacity) : sett_nested_print(&layout, text, capacity);
 }
 
-/* Writes the text of a tiled array of more than 2^32 elements. */
+/* Write the text of a tiled array of more than 2^32 elements. */
 static size_t tiled(char *text, size_t capacity) {
   static const char *const tiles[] = {"(8,128)", "(8,128)(2,1)", "(32,32)(16,16)", "(16,16)", "(4,4)(2,2)", ""};
   const char *tile = tiles[next(6)];

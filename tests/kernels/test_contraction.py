@@ -970,7 +970,7 @@ def test_values_of_rows_of_a_large_operand(target: str, device: str, tmp_path: P
     for name, text in texts.items():
         (fusion,) = fusions(text, name)
         loop = target_file(fusion, target, device).kernels[-1].loop
-        assert isinstance(loop, ContractionSchedule) and loop.ahead, name    # in place
+        assert isinstance(loop, ContractionSchedule) and loop.ahead, name    # the operand is read in place
     agree(texts, target, device, tmp_path)
 
 
@@ -1074,7 +1074,7 @@ def test_work_items_go_along_rows() -> None:
     for batch, m, k, n, negated, rows, digits in (
             ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),
             ([], 500, 16, 960, True, 24, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 84, ["g1", "row_block"]),
-            ([], 300, 64, 4096, True, 152, ["row_block", "unit_block"]),    # in panels of their own
+            ([], 300, 64, 4096, True, 152, ["row_block", "unit_block"]),    # each work-item copies its own panel
             ([], 1100, 256, 1024, False, 96, ["row_block", "g1"]), ([3], 500, 16, 1024, False, 24, ["g0", "row_block", "unit_block"])):
         shapes = [plain("f32", [*batch, *of]) for of in ((m, k), (k, n), (m, n))]
         text = dot(*shapes, f"lhs_contracting_dims={{{1 + len(batch)}}}, rhs_contracting_dims={{{len(batch)}}}"

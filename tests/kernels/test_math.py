@@ -67,7 +67,8 @@ def true(op: str, mp: Any) -> "Callable[..., Any]":
 
 
 def error(got: float, exact: Any, dtype: str, mp: Any) -> float:
-    """Return the error in ulps of the type at the exact value. If that exceeds the largest number, infinity is right.
+    """Return the error in ulps of the type at the exact value. If the exact value exceeds the largest number, only infinity
+    has no error.
     """
     _, _, digits, least, most = CODES[dtype]
     if mp.isinf(exact) or abs(exact) >= mp.ldexp(2 - mp.ldexp(1, -digits), most):
