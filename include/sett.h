@@ -9,14 +9,14 @@ WHAT
 INCLUDE
   Copy all sett headers into one folder. C11 or C++17, freestanding.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   The options are those of the other headers.
-  SETT_JOINED   do not include the other headers: the file includes all of them before this header. The functions can then be divided
-                among files, but the functions of sett_notation.h, sett_move.h and this header must be compiled in the same file
+  SETT_JOINED   this header does not include the other headers; the file must include all of them before it. The functions can then be
+                divided among files, but those of sett_notation.h, sett_move.h and this header must be compiled in the same file
 
 A FIRST LOOK
     #include <stdio.h>
@@ -34,39 +34,44 @@ A FIRST LOOK
     (d0, d1) -> (d1 * 3 + d0), domain: d0 in [0, 2], d1 in [0, 4]
 
 THE MODEL
-  sett_layout_map        (d0, .., dn) -> (position): every logical index; each tile is a quotient and a remainder
+  sett_layout_map        (d0, .., dn) -> (position): from logical indices to positions; each tile is a quotient and a remainder
       f32[3,5]{1,0:T(2,2)}   (d0, d1) -> ((d0 floordiv 2) * 12 + (d1 floordiv 2) * 4 + (d0 mod 2) * 2 + d1 mod 2), ...
-  sett_layout_unmap      (d0) -> (i0, .., in): every position; constraints exclude padding
+  sett_layout_unmap      (d0) -> (i0, .., in): from positions to logical indices; constraints exclude padding
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
   Both are built by the definition; sett_map_simplify simplifies them.
-  sett_layout_order      logical indices to indices in memory order, major first, or back: a transpose; with tiles, the linear position
-  sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory (linear
-                         positions or indices in memory order): the bytes of the operand from which the bytes of the output are made. All
-                         questions about maps (coalescing, banks, reads, tiles, the image) apply to it
+  sett_layout_order      from logical indices to indices in memory order (the most major first), or back. This is a transpose; with tiles,
+                         it is the map to the linear position
+  sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory: linear
+                         positions, or indices in memory order. It says from which places of the operand each place of the output is
+                         computed. All questions about maps (coalescing, banks, reads, tiles, the image) can be asked about it
       f32[4,6]{0,1} transpose(f32[6,4]{1,0:T(2,2)}), dimensions={1,0}
         linear positions       (d0) -> ((d0 floordiv 8) * 8 + ((d0 mod 4) floordiv 2) * 4 + ((d0 mod 8) floordiv 4) * 2 + d0 mod 2)
 
-  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the element in each slot, for the ids of one period or
-                         of a machine
+  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the element in each slot. The domain has the ids of one
+                         period, or those of a machine
       S[2] B[1] O[1] T[4] E[2], strides [1], [1]   (subgroup, thread)[b0, o0, e0] -> (subgroup * 8 + thread * 2 + e0), ...
-  sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the smallest owner; elements without an owner are outside the domain
-  sett_nested_from_map   the nested layout of a map in the form of sett_nested_map. The parameters are computed from a few values, and
-                         the maps are then proved equal. Otherwise the error is ERROR_MAP, or MAP_SIZE if equality is not decided
-  sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map, then sett_layout_map. If
-                         the vector exceeds the array, elements outside the array are outside the domain
+  sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the owner with the smallest ids. Elements without an owner are outside the
+                         domain
+  sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. Its numbers are computed from a few values of the
+                         map, and both maps are then proved equal. If they differ, the error is ERROR_MAP; if it is not decided, MAP_SIZE
+  sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map composed with
+                         sett_layout_map. If the vector is larger than the array, elements outside the array are outside the domain
 
-  sett_any               a layout in any of the notations. Two layouts are the same if they are the same function: from the logical index to an
-                         offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical index (Triton, Mosaic, IREE)
+  sett_any               a layout in any of the notations. Two layouts are the same if they are the same function. That is a function from
+                         the logical index to an offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical
+                         index (Triton, Mosaic, IREE)
       f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
       f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
-  sett_any_convert       the same function in another notation, or a no with values that no layout of that notation has
+  sett_any_convert       the same function in another notation, or a no with values of the function that no layout of that notation has
       f32[64,64]{1,0:T(32,32)(16,16)}       to CuTe      ((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024)), to oneDNN AB2a2b16a16b
       {dim0 = [[1], [3]]} -> {offset = 4}   to CuTe      S<1,0,1> o 0 o 4:1
       2x17x3x3@aBcd16b                      to CuTe      no: 17 is no multiple of 16
 
-  sett_any_move          the cheapest plan from one distribution over threads to another: registers, shuffles or shared memory (sett_move.h)
+  sett_any_move          the cheapest plan that moves an array from one distribution over threads to another, by registers, shuffles or
+                         shared memory (sett_move.h)
       {register = [[1]], lane = [[2]]} -> {d = 4}   {register = [[2]], lane = [[1]]} -> {d = 4}   1 shuffle
-  sett_any_reorder       a move of an array in memory from one layout to another, by sett_relayout.h; a tag's padding is not read, and becomes 0
+  sett_any_reorder       how an array in memory is moved from one layout to another by sett_relayout.h. The padding of a oneDNN tag is not
+                         read, and is written with zeros
       2x17x3x3@nChw16c      2x17x3x3@nchw                                          306 elements, 270 places not read
 
 FUNCTIONS
@@ -80,37 +85,38 @@ FUNCTIONS
   errors            sett_message                 the text of an error
 
 LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
-  1 maps_agree     sett_layout_map has the values of sett_tile_position, sett_layout_unmap those of sett_tile_element; padding is
-                   outside its domain.
+  1 maps_agree     sett_layout_map has the values of sett_tile_position, and sett_layout_unmap those of sett_tile_element. Padding is
+                   outside the domain of sett_layout_unmap.
   2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
                    the map of l.
-  3 same           (tests/layouts/test_convert.py) the answer of sett_any_same equals that of enumeration; its witness is the first point
-                   that differs.
-  4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function, and converts back to the same
-                   function; the values of a no are those of the layout.
-  5 physical       (tests/algebra/physical_test.c) sett_layout_physical has the pairs of positions of loops over the op, in both
-                   directions; padding is in no pair.
-  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, except that it may choose the
-                   places of sett_notation_shared.
-  7 reorder        (tests/layouts/test_move.py) sett_relayout of both shapes moves every element from its offset in a to its offset in b,
-                   and otherwise writes only zeros.
+  3 same           (tests/layouts/test_convert.py) the answer of sett_any_same is that of an enumeration, and its witness is the first point
+                   at which the layouts differ.
+  4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function, and can be converted back to the same
+                   function. The values in a no are those of the layout.
+  5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as loops over the op, in both
+                   directions. It does not relate padding to anything.
+  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, except that it may also use the
+                   places in shared memory that sett_notation_shared chooses.
+  7 reorder        (tests/layouts/test_move.py) sett_relayout with both shapes moves every element from its offset in a to its offset in b.
+                   To all other places it writes only zeros.
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  A failed shape or nested layout gives a failed map. Its error is the shape's + SETT_LAYOUT_ERROR_FIRST, or the layout's +
-  SETT_NESTED_ERROR_FIRST. sett_message returns the text of any map's error.
+  A failed shape or nested layout gives a failed map. The error of the map is SETT_LAYOUT_ERROR_FIRST + the error of the shape,
+  or SETT_NESTED_ERROR_FIRST + the error of the nested layout. sett_message returns the text of the error of any map.
 
 LIMITS
   The limits are those of the other headers.
@@ -118,10 +124,10 @@ LIMITS
 HISTORY
   0.7  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_JOINED.
   0.6  arrays without elements; reorders in memory.
-  0.5  the way from one distribution over threads to another; Tenstorrent's tiles and faces.
+  0.5  moves from one distribution over threads to another; Tenstorrent's tiles and faces.
   0.4  a layout in any notation: read, printed, compared with another, converted.
   0.3  every sett header has its version as a number and sett_<module>_message; sett_error_message is now sett_message.
-  0.2  answers between places in memory.
+  0.2  maps between places in memory.
   0.1  layout to map and back; nested layout to map and back.
 */
 #ifndef SETT_JOINED

@@ -2,20 +2,20 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  From an op's dimensions and attributes as plain numbers, this header computes the map from an index of the output to the
-  index (or range of indices) of one operand that the element is made from, and the map from an operand's element to the output
-  elements that read it. Maps compose along chains of ops. Other functions answer questions about one map: is an access
-  coalesced, which lanes conflict in a bank of shared memory and which layout avoids that, how often elements are read, and
-  which tile of the operand an output tile needs.
+  For an HLO op, given by its dimensions and attributes as plain numbers, this header computes two maps: from each index of the
+  output to the indices of an operand that it reads, and from each index of the operand to the indices of the output that read
+  it. Maps of a chain of ops can be composed. Other functions answer questions about one map: whether an access is coalesced,
+  which lanes conflict in a bank of shared memory and which layout avoids this, how often elements are read, and which tile of
+  the operand an output tile needs.
 
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_indexing_analysis.h"
   C11 or C++17, freestanding; memory is the caller's arena of sett_indexing_map.h. Every function is static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -44,45 +44,51 @@ A FIRST LOOK
     (d0, d1) -> (d1, d0), domain: d0 in [0, 39], d1 in [0, 19]
 
 THE MODEL
-  An op is a set of pairs (output index, operand index), and a map is that set as seen from one side. In a map from the output,
-  the dimensions are those of the output, d0 in [0, out0 - 1] and so on, and the results are an index of the operand. If an
-  output element reads several operand elements, ranges s0, s1, .. enumerate them. A map from the operand is the reverse. If
-  only a part of the output reads the operand (pad, concatenate, dilation), the domain is that part. A set without pairs is
-  KNOWN EMPTY. Maps are returned as the rules build them; sett_analysis_tidy (or sett_map_simplify) simplifies them.
+  An op relates pairs (output index, operand index): the output element reads the operand element. A map is this set of pairs,
+  read in one direction. In a map from the output, the dimensions are those of the output, d0 in [0, out0 - 1] and so on, and
+  the results are the index of the operand. If an output element reads several operand elements, ranges s0, s1, .. enumerate
+  them. A map from the operand is the reverse. If only a part of the output reads the operand (pad, concatenate, dilation),
+  the domain is that part. A set without pairs is KNOWN EMPTY. Maps are not simplified; sett_analysis_tidy (or
+  sett_map_simplify) simplifies them.
 
-  A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. The answer gives the operand,
-  the index of the element (a map of the same variables), and whether a value out of bounds is clamped (dynamic-slice, gather)
-  or makes no pair (scatter drops such an update). Its bounds are those that the op allows.
+  A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. The answer says which operand
+  it is, and has the index of the element (a map of the same variables). It also says if a value out of bounds is clamped
+  (dynamic-slice, gather) or makes no pair (scatter drops such an update). The bounds of the variable are those that the op
+  allows.
 
-  EXACT: the pairs of the map are the op's, for all values of the runtime variables. COVERING: the map has all pairs of the op
-  and possibly more, because the excess is decided at run time or cannot be written as a domain: operand 0 of
-  dynamic-update-slice, the padding value, indices of scatter, select-and-scatter. UNDEFINED: nothing is known; reason says why.
+  EXACT: the map has exactly the pairs of the op, for all values of the runtime variables. COVERING: the map has all pairs of
+  the op and possibly more, because it is decided at run time which pairs exist, or they cannot be written as a domain. This
+  concerns operand 0 of dynamic-update-slice, the padding value, indices of scatter, and select-and-scatter. UNDEFINED: nothing
+  is known; reason says why.
 
     elementwise   (d0, .., dn) of the operand; a scalar operand (the predicate of select, bounds of clamp) gives ()
     broadcast     operand dimension i is output dimension dimensions[i]
     transpose     output dimension i is operand dimension dimensions[i]
-    reshape       row-major numbers agree. Dimensions of one are dropped; then both shapes are cut into the smallest pieces
-                  of equal product, and each piece is an identity (1 to 1), a collapse (n to 1: a sum of multiples), an
-                  expansion (1 to n: quotients and remainders) or, in general, a collapse followed by an expansion
-    bitcast       physical positions agree: a reshape between the lists of dimensions in memory order
-    bitcast-convert  the wider type's element is the last dimension of the narrower
+    reshape       both indices have the same row-major number. Dimensions of size 1 are dropped. Then both shapes are cut into
+                  the shortest groups of dimensions with equal products. A group is an identity (1 to 1 dimension), a collapse
+                  (n to 1: a sum of multiples), an expansion (1 to n: quotients and remainders), or a collapse followed by an
+                  expansion (n to m)
+    bitcast       both indices have the same position in memory: a reshape between the dimensions in memory order
+    bitcast-convert  the array of the narrower type has one more dimension, which counts the parts of an element of the wider
     slice         operand = start[i] + stride[i] * output
     reverse       operand = size - 1 - output in the reversed dimensions
     pad           output = low + (interior + 1) * operand; operand 1, the padding value, is ()
-    concatenate   output = operand + (sizes of the operands before) in the concatenated dimension
-    reduce        kept dimensions in order, reduced ones are ranges in order; an init is ()
-    window        operand * base_dilation = output * stride + w * window_dilation - low, w in the window: reduce-window,
-                  convolution, select-and-scatter (there an output element is in the windows of a source element)
-    dot           output = batch dimensions, free ones of the left side, free ones of the right; contracted ones are
-                  ranges in the order of the attribute. scaled-dot: a scale serves a block of a factor's elements
-    convolution   the kernel is read at every place of the padded base, backwards if reversal is set; groups pair features
-                  (or batches) of the input with equally many of the output
-    dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  starts are ()
-    gather        operand = offset + rt, where rt is an element of the indices, in the row of the output's batch dimensions;
-                  operand batching dimensions are rows too
-    scatter       output = window + rt in the same way, for the updates; operand 0 is elementwise
+    concatenate   output = operand + (sum of the sizes of the operands before it) in the concatenated dimension
+    reduce        the dimensions that stay keep their order; those that are reduced are ranges, in order; an init value is ()
+    window        operand * base_dilation = output * stride + w * window_dilation - low, for w in the window. This is so for
+                  reduce-window, convolution and select-and-scatter (where output elements are in the windows of a source
+                  element)
+    dot           the output has the batch dimensions, then the free dimensions of the left side, then those of the right;
+                  contracted dimensions are ranges in the order of the attribute. In scaled-dot, a scale belongs to a block of
+                  elements of a factor
+    convolution   the kernel is read at every position of the padded base, backwards if reversal is set. With groups, an
+                  output feature reads only the input features (or batches) of its own group
+    dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is ()
+    gather        operand = offset + rt, where rt is an element of the indices. The batch dimensions of the output say which
+                  element; the operand's batching dimensions are related in the same way
+    scatter       output = window + rt, likewise, for the updates; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
-    scalar        (): an operand that every output element reads as a whole
+    scalar        (): every output element reads the whole operand
 
     f32[8] reshaped to f32[2,4]    (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 1], d1 in [0, 3]
     f32[4,4] padded by low 1,4 high 4,0 interior 1,0 to f32[12,8]
@@ -91,90 +97,98 @@ THE MODEL
     its operand to the output      (d0, d1) -> (d0 * 2 + 1, d1 + 4), domain: d0 in [0, 3], d1 in [0, 3]
 
   Method: every op except reshape and bitcast is a system of linear equations between output dimensions, operand dimensions,
-  further variables and runtime values. Each side is computed from the other: an equation with one unknown is solved (a
-  quotient, a remainder that must be 0, bounds), two unknowns that are digits become a quotient and a remainder, and if no such
-  equation is left, the next variable becomes a range. One description therefore serves both directions.
+  further variables and runtime values. One side is computed from the other. An equation with one unknown is solved: the
+  unknown is a quotient, the remainder must be 0, and bounds become constraints. Two unknowns that are digits of one number are
+  its quotient and its remainder. If no such equation is left, the next variable becomes a range. So one system gives the maps
+  of both directions.
 
-  A GRAPH has two lists: values (the dimensions of an array; a tuple is several values, so get-tuple-element is elementwise)
-  and edges, from a user to one of its sources, with the user's op. Downwards from a root, the map of an edge is composed after
-  the maps from the root to its user; upwards, before the maps from its user to the root. Equal maps of two paths are kept
-  once; they are compared as simplified text. The set of a parameter thus holds the maps from the root to it. The set of
-  another value says which of its elements are read or, upwards, where its elements go (the epilogue). Several results of a
-  fusion are several roots, whose sets sett_analysis_merge joins. If the index of a runtime variable leads through moves
-  (copy, reshape, slice, ..) to a constant or an iota, the variable is replaced. Each remaining
-  variable names the value that it reads. Where maps are composed, the variables of the second map come before those of the
-  first, so the variable nearest to the parameter is first. A fusion inside a fusion is an edge with the sets of its own graph.
+  A GRAPH is two lists. A value has the dimensions of an array; a tuple is several values, so get-tuple-element is elementwise.
+  An edge leads from a value (the user) to a value from which it is computed (the source), and has the op. sett_analysis_whole
+  finds, for each value, the set of maps from a root to it: the maps to the user, composed with the map of the edge. Upwards, it
+  finds the maps from the value to the root: the map of the edge, composed with the maps from the user. If two paths have equal
+  maps (by their simplified text), the set has one of them. So the set of a parameter says which of its elements each element
+  of the root reads; upwards, the set of a value says which elements of the root its elements go to (its epilogue). A fusion
+  with several results has several roots, and sett_analysis_merge joins their sets. If the index of a runtime variable leads
+  through ops that only move elements (copy, reshape, slice, ..) to a constant or an iota, the variable is replaced by its
+  value. Every other variable names the value that it reads. In a composed map, the variables of the second map come before
+  those of the first, so the variable nearest to the parameter is first. A fusion inside a fusion is an edge that has the sets
+  of its own graph.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
-      values p, t, n, y are 0 to 3, edges 3-1, 3-2, 2-1, 1-0: from root 3 the set of 0 is one map, (d0, d1) -> (d1, d0)
+      the values p, t, n, y are 0 to 3; the edges are 3-1, 3-2, 2-1, 1-0. From root 3, value 0 has one map, (d0, d1) -> (d1, d0)
 
 FUNCTIONS
   sett_analysis_from_output, _from_operand   the maps of an op; _output_to_operand: only the map of _from_output
   sett_analysis_map, _replica, _runtime_map  the parts of an answer
-  sett_analysis_compose     first, then second, runtime variables included
-  sett_analysis_tidy        simplify, remove unused ranges (and runtime variables)
+  sett_analysis_compose     compose two answers, with their runtime variables
+  sett_analysis_tidy        simplify; remove unused ranges (and runtime variables)
   sett_analysis_fold        replace a runtime variable by its value
   sett_analysis_reshape     the indices of a reshape's operand, for any index expressions of its output
   sett_analysis_whole       a whole graph (a fusion): the maps between a root and every value, over all paths
-  sett_analysis_keep, _merge, _load, _store_make   sets of different maps, stored outside the arena
-  sett_analysis_along, _bind   one edge of a graph; constants and iotas replace runtime variables
+  sett_analysis_keep, _merge, _load, _store_make   sets of maps, stored outside the arena
+  sett_analysis_along, _bind   compose with one edge of a graph; replace runtime variables that read constants and iotas
   sett_analysis_coalesced   bytes and transactions of the warps of an access
-  sett_analysis_bank_conflicts   turns and conflicting lanes; _pad_rows, _swizzle: the best layout, with its proof
-  sett_analysis_deal   the same accesses by other lanes (sett_map_move makes another dimension the lane)
-  sett_analysis_step, _wide   accesses by vectors: the first element of each, for memory.width; the number of the vector
+  sett_analysis_bank_conflicts   turns and conflicting lanes; _pad_rows, _swizzle: the best layout of shared memory
+  sett_analysis_deal   the same accesses in another assignment to lanes (sett_map_move makes another dimension the lane)
+  sett_analysis_step, _wide   accesses by vectors, as the index of the first element (for memory.width), or as the vector's number
   sett_analysis_reads       the number of reads of a map
-  sett_analysis_propagate   the operand's tile, as a function of the output tile's number
-  sett_map_fact_parse, sett_map_proves   is a fact true at every point of a map's domain, also where variables have no bounds
+  sett_analysis_propagate   the tile of the operand, as a function of the number of the output tile
+  sett_map_fact_parse, sett_map_proves   decide if a fact is true at every point of a map's domain, also for variables without bounds
   sett_analysis_opcode_find, _opcode_name, _message
 
 LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing_analysis_graph_test.c enumerate small random instances)
-  1 pairs        the pairs of an EXACT answer are those of loops over the op, in both directions; a COVERING answer has all
-                 pairs of all runtime values. With joint, the ranges of a dot, convolution or window are the same for every
-                 operand, and a point of them is one product or one element of the window: a loop nest reads both operands at it.
-  2 pieces       a reshape's map is the identity on row-major numbers.
-  3 order        the k-th runtime variable of the map is the k-th of the answer's list.
-  4 access       transactions, turns and degrees equal a count over all lanes; a swizzle is a permutation.
-  5 tile         a whole output tile reads offset + k * stride, 0 <= k < size, and nothing else.
-  6 whole        the pairs of a set's maps are those of all paths, from the root and back; no map is in a set twice.
-  7 dealt        deal permutes the points of the domain; step takes every width-th point; wide also divides the last result by
-                 width. An access of width elements has the counts of an access of one element with width times the bits.
-  8 facts        a yes of sett_map_proves is true at every point, a no has a point of the domain where the fact is false (tests/algebra/test_proves.py).
+  1 pairs        an EXACT answer has the pairs that loops over the op find, in both directions. A COVERING answer has all pairs
+                 for all values of the runtime variables. With joint, the maps of all operands of a dot, convolution or window
+                 have the same ranges. A point of these is one product, or one element of the window, so one loop nest can read
+                 both operands.
+  2 pieces       the map of a reshape relates indices with the same row-major number.
+  3 order        runtime variable k of the map is entry k of the list in the answer.
+  4 access       transactions, turns and degrees are those that a count over all lanes finds. A swizzle is a permutation.
+  5 tile         an output tile that is not cut reads offset + k * stride, 0 <= k < size, and nothing else.
+  6 whole        the maps of a set have the pairs of all paths, in both directions, and no map is in a set twice.
+  7 dealt        deal permutes the points of the domain. step takes every width-th point. wide also divides the last result by
+                 width. An access of width elements has the counts of an access of one element that has width times the bits.
+  8 facts        after a yes of sett_map_proves, the fact is true at every point. A no has a point of the domain at which the
+                 fact is false (tests/algebra/test_proves.py).
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  Contradictory dimensions (a transpose whose sizes do not agree, ranks, permutations, ..) give a failed map with an error
-  SETT_ANALYSIS_ERROR_..; a full arena or an overflow gives an error of sett_indexing_map.h.
+  If dimensions and attributes contradict each other (a transpose of other sizes, a list that is no permutation, ..), the
+  result is a failed map with an error SETT_ANALYSIS_ERROR_... A full arena or an overflow gives an error of
+  sett_indexing_map.h.
 
 LIMITS
-  Rank 32 for outputs and operands; 64 runtime variables and one all-gather in a chain; 256 different maps in a set, beyond
-  which the set is one UNDEFINED; 64 moves before a constant. Questions about warps visit 2^20 points (whole says whether
-  these are all). A tile that is not a strided block of the operand is refused.
-  A proof of a fact follows 80 variables, quotients, minima and products of at most 4 of these, and splits into at most 160
-  cases. Beyond that, the simplified sides are compared, and domains of up to 65536 points are enumerated. Otherwise the fact
-  is not decided.
+  The limits are rank 32 for outputs and operands, and 64 runtime variables and one all-gather in a chain. A set with more than
+  256 different maps becomes UNDEFINED. A read is followed to a constant through at most 64 ops. Questions about warps visit
+  at most 2^20 points; the field whole says if these are all. A tile of the operand that is not a strided block is refused.
+  A proof of a fact uses at most 80 variables, quotients, minima and products of at most 4 of these, and at most 160 cases.
+  Beyond that, the simplified sides are compared, and domains of up to 65536 points are enumerated. If this does not decide
+  the fact, it is not decided.
 
 HISTORY
   0.10  sett_map_proves, sett_map_fact_parse.
   0.9  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
-  0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, count all members and return the best; memory.xor_bits, _base, _shift.
-  0.7  accesses of several elements (width), of different widths to one memory; lane names one lane a word; groups of lanes.
+  0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, examine all layouts of the class and return the best;
+       memory.xor_bits, _base, _shift.
+  0.7  accesses of several elements (width), also of different widths to one memory; lane[] has one lane per word; groups of lanes.
   0.6  sett_analysis_wide counts vectors.
   0.5  sett_analysis_error_message is now sett_analysis_message.
   0.4  padded rows stay aligned.
-  0.3  whole graphs; memory that contradicts itself is refused.
+  0.3  whole graphs; contradictory descriptions of memory are refused.
   0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.
-  0.1  output to operand of moves and reductions.
+  0.1  maps from the output to the operand, of ops that move elements and of reductions.
 */
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H

@@ -10,17 +10,17 @@ INCLUDE
   Copy this one file. C11 or C++17, hosted or freestanding. All functions are static inline, so unused ones take no space.
   Device code does not include this header: it contains a map as the C text that sett_map_print_c wrote.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
-  SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
-  SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
-  SETT_PREFIX           with these two, stands before the symbols of public functions, not before their names (GCC and Clang)
-  SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
-  SETT_INLINE           how all functions are declared without these macros (default: static inline)
-  SETT_FULL_SPEED       with SETT_IMPLEMENTATION, compile the functions of maps in 7 s, not in 2.6 s: simplify takes a sixth less time (gcc 12 -O2)
+  SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline
+  SETT_IMPLEMENTATION   define the functions, too, with external linkage. Macros that change the size of a record must be the same in all files
+  SETT_PREFIX           with these two: a prefix of the linker symbols of public functions; their names in C do not change (GCC and Clang)
+  SETT_VISIBILITY       with these two: attributes of public functions (default: hidden, so that a shared library does not export them)
+  SETT_INLINE           without these macros: the specifiers of all functions (default: static inline)
+  SETT_FULL_SPEED       with SETT_IMPLEMENTATION: optimise more. Compiling takes 7 s instead of 2.6 s, and simplify a sixth less time (gcc 12 -O2)
   SETT_MAP_POINTS_MAX   maximum number of points of a domain that is enumerated if no rule decides (default: 65536, at most 2^24)
 
 A FIRST LOOK
@@ -43,76 +43,79 @@ A FIRST LOOK
 
 THE MODEL
   map      (d0, d1)[s0]{rt0} -> (results), domain: d0 in [0, 9], ..., expression in [lo, hi], ...
-           Dimensions are in ( ), ranges in [ ], runtime variables in { }. Names are free; d0.., s0.., rt0.. are the defaults. Two further maps
-           are KNOWN EMPTY (no point) and UNDEFINED (nothing is known; {0} is this one).
-  operator + - * floordiv mod ceildiv, // / % for floordiv and mod, min(a, b) max(a, b), -x, a xor b. A divisor may be any expression.
+           Dimensions are in ( ), ranges in [ ], runtime variables in { }. Any names may be used; d0.., s0.., rt0.. are the defaults. There are
+           two special maps: KNOWN EMPTY has no point, and of UNDEFINED nothing is known. A sett_map {0} is UNDEFINED.
+  operator + - * floordiv mod ceildiv min(a, b) max(a, b) -x, a xor b. floordiv may be written // or /, and mod %. A divisor may be any expression.
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
-           a xor b (the parser also accepts ^) is the exclusive or of 64 bits in two's complement, so it has a value for all a and b. It has a lower
-           precedence than + and -, as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), and prints so.
+           a xor b (the parser also accepts ^) is the exclusive or of 64 bits in two's complement, so it has a value for all a and b. Its precedence
+           is lower than that of + and -, as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), and is printed so.
            A swizzle is x xor ((x floordiv 2^p) mod 2^n) * 2^t.
-  value    an expression is a handle of a node in the caller's arena; equal nodes have equal handles. Evaluation reports an overflow of 64 bits.
-  domain   all points inside the bounds where every constraint holds. A point where a constraint does not hold is outside, even if other constraints have
-           no value there. At any other point, a constraint or result without a value (a divisor is 0, or 64 bits overflow) is an error.
-           A bound may be -inf or inf, for no bound, as of a symbol n in [1, inf]; INT64_MIN and INT64_MAX are read as these. The parser reads a fact
-           A <= B, A < B, A = B, A >= B or A > B as a constraint B - A in [0, inf] and so on, and C divides A as A mod C in [0, 0].
+  value    An expression is a handle: the number of a node in the caller's arena. Equal nodes have equal handles.
+  domain   The domain is the set of all points inside the bounds where every constraint holds. A point where a constraint does not hold is outside,
+           even if another constraint has no value there. At any other point, a constraint or result without a value is an error. There is no
+           value if a divisor is 0, or if a number needs more than 64 bits.
+           A bound may be -inf or inf, which means no bound, as in n in [1, inf]. INT64_MIN and INT64_MAX are read as -inf and inf. A constraint may
+           also be written as a fact: A <= B is read as B - A in [0, inf], likewise <, =, >= and >; C divides A is read as A mod C in [0, 0].
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
-  THE NORMAL FORM, before the bodies, describes sett_map_simplify, with a name for each rule.
+  THE NORMAL FORM, a comment in front of the code of sett_map_simplify, gives a name to each of its rules and explains it.
 
 LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) equals print(m) byte by byte
-  L2  simplify(m): a point that is inside m is inside with m's values; a point that is outside m is outside, also beyond the bounds. A point where m is an error
-      may become any of the three. The same text always gives the same text, and simplify does not change its own result
-  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b). A point is inside if it is inside in both, and outside
-      if it is outside a, or inside a and then outside b
+  L2  simplify(m): a point inside m is inside the result, with the same values. A point outside m is outside the result, also beyond the bounds. A point
+      where m is an error may be inside, outside or an error. The same text always gives the same text, and simplify does not change its own result
+  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b). A point is inside the result if it is inside a
+      and its image is inside b. It is outside the result if it is outside a, or if it is inside a and its image is outside b
   L4  range(m, e) contains every value of e on the domain
   L5  strides: value(v) = value(lo) + stride * (v - lo), and align divides value(lo)
-  L6  guards: inside m's bounds all guards hold exactly on the domain; at a point outside m one does not hold, as in L2
-  L7  print_c: in the stated type, the text has the map's values on the domain, and its constraints hold exactly on the domain within the bounds
+  L6  guards(m): inside m's bounds, the constraints of the result hold exactly on m's domain. At every point outside m, one of them does not hold
+  L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, its constraints hold exactly on the domain
   L8  substitute(m, v = k)(p) = m(p with v = k); replace likewise, with an expression of the other variables
-  L9  points_next returns the points of the domain, each once, the last variable fastest; an evaluator returns the values of evaluate
-  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..); remove_unused: the domain is m's projection, the values are m's; to_dims, to_ranges, move: another order of
-      variables
+  L9  points_next returns the points of the domain, each once; the last variable changes fastest. An evaluator returns the values of evaluate
+  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..). remove_unused(m) has the projection of m's domain, and m's values. to_dims, to_ranges and move change
+      only the order of the variables
   L11 congruence(m, e) contains every value of e on the domain
   L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y on the box
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is a counterexample
-  L14 image: values contain all images, exact ends are reached, count and product equal those of an enumeration
-  L15 runs: contiguous, broadcast and vector divide those of an enumeration, and equal them if they are exact
-  L16 with_xor(m), without_xor(m): inside, outside and values as in L2; the same text always gives the same text. with_xor does not change its own result. The
-      result of without_xor has no xor; simplify and without_xor may change it
-  L17 fits(m, t): print_c writes m in t; if the type is free, print_c takes the first of uint, int and long that fits
+  L14 image: values contain all images, and ends that are called exact occur. count and product are those of an enumeration
+  L15 runs: contiguous, broadcast and vector_width divide the numbers that an enumeration finds, and are equal to them if their flags say that they are exact
+  L16 with_xor(m) and without_xor(m) obey L2, but simplify and without_xor may change the result of without_xor, which has no xor
+  L17 fits(m, t) is 1 exactly if print_c can write m in type t. Without a given type, print_c takes the first of uint, int and long that fits
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  A failed expression is a handle below SETT_MAP_ERROR_COUNT. A failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1.
-  Failed values pass through every function unchanged. The arena stays usable after it was full (arena.full records that) and after an overflow. If a rule
-  overflows, it is not applied. An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits) fails. A map that contains it fails too,
-  unless its constraints leave no point: it is then KNOWN EMPTY. In the laws from L11 on, a point where a map is an error counts as in the simplified map.
+  A handle below SETT_MAP_ERROR_COUNT is a failed expression. A failed map has the kind SETT_MAP_FAILED and an error; if it was parsed, also a column,
+  counted from 1. A function whose argument has failed returns the same error. The arena stays usable after it was full (arena.full records that)
+  and after an overflow. A rule that would overflow is not applied. An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits)
+  fails. A map that contains it fails, too, unless its constraints leave no point; it is then KNOWN EMPTY. The laws from L11 on are about the
+  simplified map at points where the given map is an error.
 
 LIMITS
-  Quotients, min, max and products nest at most 250 deep, which also limits recursion for every text. Bounds have 64 bits; INT64_MIN and INT64_MAX mean no bound.
-  Texts have at most 64 MiB. Searches have budgets (the SETTP_MAP_..._MAX): beyond them a map stays correct but less simple, and may change when it is simplified
-  again. Intervals are sound, but not always exact. An empty domain is recognised if the rules or an enumeration show it.
+  Quotients, min, max and products nest at most 250 deep, which also limits recursion for every text. Bounds have 64 bits; INT64_MIN and INT64_MAX
+  mean no bound. Texts have at most 64 MiB. Searches have budgets (the constants SETTP_MAP_..._MAX). If a budget is used up, the result is correct
+  but less simple, and may change when it is simplified again. Intervals are sound, but not always exact. An empty domain is recognised only if the
+  rules or an enumeration show it.
 
 HISTORY
-  0.6  inf and -inf as ends; facts in a domain; sett_map_rescale rescales unbounded ranges; rounds over unbounded domains end.
+  0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_FULL_SPEED.
   0.4  print_c_in; fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor.
        Maps of bits are inverted and compared, and their questions answered, by matrices over two elements.
-  0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
+  0.3  a constraint that does not hold puts a point outside, even if another constraint has no value; rules R9 and C8.
        answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
        sett_map_message was sett_map_error_message.
        sett_map_move.

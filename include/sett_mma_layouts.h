@@ -11,9 +11,9 @@ INCLUDE
     #include "sett_mma_layouts.h"
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_nested_layout.h.
@@ -33,18 +33,18 @@ A FIRST LOOK
     lane 17, register 2: C[6][1]
 
 THE MODEL
-  An instruction belongs to a group, and the group has one row per operand: the names of the dimensions, the outer tile, the
-  thread tile and its strides. The element tile is the rest of the operand's size, size / (outer * thread), so one row serves
-  all instructions of a group, whatever their K. Dimensions are M, N, K, B (blocks: several small products in one instruction),
-  and for block-scaled instructions S and V: K is S scales of V = 32 values. lanes is the number of lanes that hold each
-  element (2 if half of the subgroup repeats the other half); the tests count them. Slots are registers in order, one per
-  value; values packed into one register are numbered from its low bits up.
+  An instruction belongs to a group. For each operand, the group has the names of the dimensions, the outer tile, and the thread
+  tile with its strides. The element tile is what remains of the operand's size, size / (outer * thread). So all instructions
+  of a group share these numbers, whatever their K is. The dimensions are M, N and K; B counts blocks, if one instruction
+  computes several small products; in block-scaled instructions, K is S scales of V = 32 values each. lanes is the number of
+  lanes that hold each element; it is 2 if half of the subgroup repeats the other half. Slots are the registers in order, one
+  per value; values that are packed into one register are numbered from its low bits up.
 
-  Lanes and the elements that they hold are those of IREE's table (commit b48a5955). The vendors' documents agree for every
-  lane and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the documents
-  that could not be verified.
-    order of k: A and B share an order that differs from the documents, which leaves the product unchanged. The documents' k
-      of lane l and slot s is
+  Each lane holds the elements that IREE's table (commit b48a5955) gives it. The vendors' documents agree with it for every lane
+  and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the documents that
+  could not be verified.
+    order of k: A and B have the same order here, which differs from that of the documents; this does not change the product.
+      In the documents, k of lane l and slot s is
       16 * (l div 16) + s mod 16 + 64 * (s div 16)   MFMA_F32_16x16x128_*
       16 * (l div 32) + s mod 16 + 32 * (s div 16)   MFMA_F32_32x32x64_*
       8 * (l div 16) + s mod 8 + 16 * (s div 8)      WMMA_*_16x16x32_* WMMA_*_16x16x64_* WMMA_*_16x16x128_*
@@ -52,49 +52,50 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      VMFMA is not an instruction. It becomes two instructions, or one f8 instruction, and has their order of k.
-    scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8 the order of k is that of the first two lines above, but
-      lane l holds the scale of the 32 values k from 32 * (l div 16) on, or 32 * (l div 32) for 32x32. The scale of a lane is
-      thus not the scale of all its values, and f8 values loaded by these rows are multiplied by wrong scales. Sources disagree
-      here: test it on the device.
+      A VMFMA is not one instruction. It becomes two instructions, or one f8 instruction, and has their order of k.
+    scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
+      lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). So in
+      the documents, the scale in a lane is not the scale of all values in this lane, and f8 values that are loaded by the
+      layouts here are multiplied by wrong scales. Sources disagree on this: test it on the device.
     slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K8_F64_F64 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
-      IREE's outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout returns PTX's order, in
-      which the K part of the outer tile is a batch tile. In both orders a lane holds the same elements.
+      In IREE's table, the outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout returns
+      the order of PTX, in which the K part of the outer tile is a batch tile. In both orders, a lane holds the same elements.
         m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    IREE:     row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
                                                             PTX:      row 0 k 0,1 | row 8 k 0,1 | row 0 k 8,9 | row 8 k 8,9
-    slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* follow the documents and differ from IREE's table: slots are registers in
-      order, 16 * block + 4 * (row div 8) + row mod 4. In IREE's table, outer_tile = [1, 4, 1] and element_tile = [2, 4, 1], they
-      are not in order. In both, a lane holds the same elements.
-    others: WMMAR3 accumulators of 16 bits fill the low halves of registers: slot s is the low half of register s. IREE's
-      col_major accumulators are sett_nested_permute of the layouts here with M and N exchanged; IREE exchanges the first two
-      dimensions, which are B and M for instructions with blocks. NV_WMMA fragments are opaque: their layout is not documented,
-      so the functions refuse them.
-  Rows of family PTX are not in IREE; they come from the PTX manual's tables for mma.sync.
+    slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* follow the documents here, and differ from IREE's table. Slots are the
+      registers in order: 16 * block + 4 * (row div 8) + row mod 4. In IREE's table (outer_tile = [1, 4, 1], element_tile =
+      [2, 4, 1]) they are not in order. In both, a lane holds the same elements.
+    others: WMMAR3 accumulators of 16 bits fill only the low halves of registers: slot s is the low half of register s. IREE's
+      col_major accumulators are the layouts here with M and N exchanged by sett_nested_permute. (IREE exchanges the first two
+      dimensions, which are B and M for instructions with blocks.) NV_WMMA fragments are opaque: their layout is not
+      documented, so the functions refuse them.
+  IREE does not have the family PTX; its layouts come from the tables for mma.sync in the PTX manual.
 
 FUNCTIONS
   sett_mma_find          name -> number, or -1        sett_mma_get           number -> description
   sett_mma_layout        an operand's nested layout   sett_mma_ptx_layout    in PTX's order of registers
-  sett_mma_lanes         lanes that hold each element
-  sett_mma_contraction   an operand of a larger contraction with loops b, m, n, k; the innermost loop of each kind is tiled
+  sett_mma_lanes         number of lanes that hold each element
+  sett_mma_contraction   an operand of a larger contraction with loops b, m, n, k; the instruction tiles the innermost loop of each kind
 
 LAWS (tests/layouts/nested_test.c: every row; tests/layouts/test_nested.py: beside IREE's table; tests/layouts/test_mma.py: beside the documents)
   1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
-  2 size       the layout's shape is the operand's, outer * thread * element in each dimension.
-  3 ptx        a slot of sett_mma_ptx_layout is the register of the PTX manual; the owners are those of sett_mma_layout.
+  2 size       the layout has the shape of the operand: outer * thread * element in each dimension.
+  3 ptx        the slots of sett_mma_ptx_layout are the registers of the PTX manual; the owners are those of sett_mma_layout.
   4 documents  lanes and slots hold the elements of the vendors' documents, with the exceptions above.
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
   A function returns a failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or an error of
@@ -106,8 +107,8 @@ LIMITS
 HISTORY
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.3  m16n8k4 and m16n8k8 of f64.
-  0.2  slots of 32x32 accumulators with blocks are registers in order; what differs from the documents is listed.
-  0.1  118 intrinsics of upstream, 12 more of PTX.
+  0.2  slots of 32x32 accumulators with blocks are registers in order; the differences from the documents are listed.
+  0.1  118 intrinsics of IREE, 12 more of PTX.
 */
 #ifndef SETT_MMA_LAYOUTS_H
 #define SETT_MMA_LAYOUTS_H

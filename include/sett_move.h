@@ -2,19 +2,19 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Two tables give the element in each register of each thread, before and after a move. This header plans the move: by renaming registers, by shuffles
-  within each warp, or through shared memory. It counts shuffles, selects, bytes, barriers and bank conflicts, and writes the code of the plan, as a C
-  function over the registers of all threads or as a CUDA device function. The counts are those of the code. sett_any_move (sett.h) makes the tables from
-  layouts. The header needs no allocator and no library.
+  Two tables say which element each register of each thread holds, before and after a move. This header plans the move: by renaming registers, by
+  shuffles within warps, or through shared memory. It counts shuffles, selects, bytes, barriers and bank conflicts. It writes the plan as code: as a
+  C function over the registers of all threads, or as a CUDA device function. The counts are those of this code. sett_any_move in sett.h makes the
+  tables from layouts. The header needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_move.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline. The first file defines the arena.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -37,63 +37,69 @@ A FIRST LOOK
     shuffles: 3, at least 3
 
 THE MODEL
-  table       element[(warp * lanes + lane) * registers + register] is the element in this register, as a row-major number in the array. -1 means in a that
-              the register is empty, in b that it may have any value after the move. Several registers may hold copies of one element. A thread is
-              warp * lanes + lane
-  move        after the move, each register of each thread of b holds the element of its table, so all copies are written. Any copy in a may be read
-  registers   each thread already holds all elements that it needs. moves is the number of registers of b that get another number; it may be 0
-  shuffles    each thread finds all elements that it needs in its warp. In one step each lane offers a 32-bit word of its registers and receives the word
-              of one lane. A word holds two 16-bit elements of any two registers, or four 8-bit elements; a 64-bit element takes two words
-  shared      the threads store a, pass a barrier, and load b. The barrier is that of a warp if each thread finds its elements in its warp. One access moves
-              up to 16 bytes of a thread. Lanes are served in groups of 128 bytes (32 lanes of up to 4 bytes, 16 of 8, 8 of 16), in turns: a turn serves one
-              word of each of the 32 banks of 4 bytes. A group takes the maximum, over the banks, of the number of different words that it accesses; turns
-              above 1 are conflicts. The place of an element is its row-major number in an order of dimensions, after padding or a swizzle (XOR of bits of
-              the place), or, for linear layouts in sett_any_move, the linear layout of sett_notation_shared. The cheapest of the places tried is taken
-              (LIMITS)
-  cost        per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a barrier of a warp 8. Shuffles
-              are taken if they cost no more than shared memory, and registers whenever possible
-  least       a lower bound on the shuffles of any plan, also of plans that pass elements through other threads. In one shuffle a thread sends 32 bits and
-              receives 32 bits. It must receive every element that it lacks, and it must send every element that no other lane has. If shuffles = least,
-              the plan is optimal. That is always so for elements of 32 and 64 bits without copies: the steps are then colours of the edges of a bipartite
-              graph. Our plans are direct: an element goes from a lane that holds it to the lane that needs it. With copies, and for elements of 8 and 16
-              bits, whose words may not be full, shuffles may exceed least
-  way         the code of a plan does no index arithmetic: a value that depends on the thread is a constant, an XOR of bits of the lane or thread, or a table
+  table       element[(warp * lanes + lane) * registers + register] is the element in this register, as a row-major number in the array. In table a,
+              -1 means that the register is empty; in table b, that it may have any value after the move. Several registers may hold copies of
+              one element. The number of a thread is warp * lanes + lane
+  move        After the move, each register of each thread of b holds the element of table b. So all copies in b are written; of several copies in
+              a, any may be read
+  registers   A move is of this kind if each thread already holds all elements that it needs. moves is the number of registers of b whose value
+              comes from a register with another number; it may be 0
+  shuffles    A move is of this kind if each thread finds all elements that it needs in its warp. In one step, each lane offers a 32-bit word made of
+              its registers, and receives the word of one lane. A word has two 16-bit elements of any two registers, or four 8-bit elements. A
+              64-bit element takes two words
+  shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, it is a barrier of the warp.
+              One access moves up to 16 bytes per thread. Lanes are served in groups that access 128 bytes (32 lanes of up to 4 bytes, 16 lanes
+              of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the largest
+              number of different words that it accesses in one bank. Turns after the first are conflicts.
+              The place of an element is its row-major number in some order of the dimensions, after padding or a swizzle (an XOR of bits of the
+              place). For linear layouts, sett_any_move also tries the places of sett_notation_shared. The cheapest places are taken; LIMITS says
+              which are tried
+  cost        The cost is counted per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a
+              barrier of a warp 8. Registers are used whenever possible, and shuffles if they cost no more than shared memory
+  least       A lower bound on the shuffles of any plan, also of plans that pass elements through other threads. In one shuffle, a thread sends 32
+              bits and receives 32 bits. It must receive every element that it lacks, and it must send every element that no other lane has.
+              If shuffles = least, the plan is optimal. For elements of 32 and 64 bits without copies, this is always so, because the steps are
+              then the colours of the edges of a bipartite graph. Otherwise, shuffles may exceed least: with copies, because plans here are direct
+              (an element goes from a lane that holds it to the lane that needs it), and for 8 and 16 bits, because words may not be full
+  code        The code of a plan has no index arithmetic: a number that depends on the thread is a constant, an XOR of bits of the lane or thread, or
+              an entry of a table
 
 FUNCTIONS
   plan      sett_move_plan              a plan from one table to another
   text      sett_move_print             the plan as code           sett_move_message     the text of an error
 
 LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
-  1 moves      the code moves every element to every register of b that wants one.
+  1 moves      after the code has run, every register of b that has an element in table b holds this element.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
-  3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, from 32 bits on, shuffles = least.
-  4 no         a refusal names two numbers that differ, or an element that is in no register of a, or in another block.
+  3 least      no plan has fewer shuffles than least; for 4 lanes, all direct plans are tried. shuffles = least for 32 and 64 bits without copies.
+  4 no         an answer no names two numbers that differ, or an element that is in no register of a, or that is in another block.
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  The error is part of the record: move.error, table.error. A failed table gives a failed move. A no with a reason is an answer, not an error.
+  The error is part of the record: move.error and table.error. A failed table gives a failed move. A no with a reason is an answer, not an error.
 
 LIMITS
-  64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements, 12 dimensions; elements of 8, 16, 32 or 64 bits; CUDA for 32 lanes, HIP for 64. These
-  places in shared memory are tried: row-major with one dimension last, without padding, padded by 2^k elements after each row or each 128 bytes, or with one
-  swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends early at unpadded places that have no conflicts, if their number of accesses is
-  at most that of 16-byte accesses to all registers. Other places may cost less.
+  The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The code is
+  CUDA for 32 lanes, and HIP for 64. These places in shared memory are tried, for each dimension as the last one of a row-major order: unpadded;
+  padded by 2^k elements after each row, or after each 128 bytes; with one swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends at
+  unpadded places without conflicts, if they have no more accesses than 16-byte accesses to all registers would have. So other places may cost less.
 
 HISTORY
   0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
-  0.2  registers that hold or want no element.
+  0.2  registers without an element.
   0.1  registers, shuffles and shared memory, as C and as CUDA.
 */
 #ifndef SETT_MOVE_H

@@ -4,23 +4,23 @@
 WHAT
   A GPU distributes a vector, such as a fragment of a matrix, over the registers of many threads. A nested layout says which
   thread holds which element in which register slot. This header reads and prints layouts in IREE's notation
-  (#iree_vector_ext.nested_layout<..>), finds the element in a slot and the owners of an element, and permutes, projects,
-  reshapes, recombines and compares layouts exactly, or refuses with a reason.
+  (#iree_vector_ext.nested_layout<..>). It finds the element in a slot, and the owners of an element. It permutes, projects,
+  reshapes, recombines and compares layouts; the result is exact, or the function refuses with a reason.
 
 INCLUDE
   Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
   is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
-  SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
-  SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
-  SETT_PREFIX           with these two, stands before the symbols of public functions, not before their names (GCC and Clang)
-  SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
-  SETT_NESTED_PLAN_TERMS   the length of a device plan (default 16, at least 1); the same in host and device code
+  SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline
+  SETT_IMPLEMENTATION   define the functions, too, with external linkage. Macros that change the size of a record must be the same in all files
+  SETT_PREFIX           with these two: a prefix of the linker symbols of public functions; their names in C do not change (GCC and Clang)
+  SETT_VISIBILITY       with these two: attributes of public functions (default: hidden, so that a shared library does not export them)
+  SETT_NESTED_PLAN_TERMS   number of terms of a device plan (default 16, at least 1); must be the same in host and device code
 
 A FIRST LOOK
     #include <stdio.h>
@@ -46,29 +46,29 @@ THE MODEL
   number of five digits, the most major first, whose radices are the tiles:
     index = (((s * batch + b) * outer + o) * thread + t) * element + e
     s in [0, subgroup_tile), b in [0, batch_tile), o in [0, outer_tile), t in [0, thread_tile), e in [0, element_tile)
-  Each tile is thus a number of tiles of the next level, not a size in elements. The digits s and t come from the ids:
+  So each tile counts tiles of the next level; it is not a size in elements. The digits s and t come from the ids:
     s = (subgroup / subgroup_stride) mod subgroup_tile      t = (thread / thread_stride) mod thread_tile
-  and are 0 if the stride is 0. The digits b, o and e are inside a thread: slots are numbered over all batch digits, then all
-  outer digits, then all element digits, each group row-major over the dimensions. `thread` is the number that thread_strides
-  divide: IREE's code uses the thread's number in the workgroup (not the lane), and subgroup is thread / subgroup size. In this
-  header the two ids are independent unless a function takes the machine's sizes.
-  The digits of different dimensions must come from different parts of the id: sorted by stride, each stride is a multiple of
-  the range of the smaller one (its stride * tile). If it is a larger multiple, threads in the gap hold copies.
+  and are 0 if the stride is 0. The digits b, o and e are inside a thread. They number its slots: first all batch digits, then
+  all outer digits, then all element digits, each in row-major order of the dimensions. `thread` is the number that
+  thread_strides divide. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
+  thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a machine.
+  The digits of different dimensions must come from different parts of the id: if they are sorted by stride, each stride is a
+  multiple of the stride * tile before it. If it is more than once that, the threads in the gap hold copies.
     thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
     thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is not a multiple of 4
     thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners per element (0..15 hold the same)
-  A stride of 0 with a tile above 1 is allowed, as in IREE's tests: the digit is always 0, so the other elements have no
-  owner, and the layout is marked incomplete. A stride for a tile of 1 has no meaning and is set to 0.
+  A stride of 0 with a tile larger than 1 is allowed, as in IREE's tests. The digit is then always 0, so elements with another
+  digit have no owner, and the layout is marked as incomplete. The stride of a tile of 1 has no meaning and is set to 0.
 
-  Order of subgroups. The document of the format distributes 4x2 with subgroup_tile = [4, 2], strides = [1, 4]:
+  Order of subgroups. IREE's document distributes a 4x2 array with subgroup_tile = [4, 2], strides = [1, 4] over subgroups:
        0  4
        1  5
        2  6
        3  7
-  In row order this is 0,4,1,5,2,6,3,7. The document also says that with only four subgroups, x mod 4 computes the part of
-  subgroup x. Its own formula contradicts this: s1 = (subgroup / 4) mod 2 is 0 for all four, so no subgroup computes the right
-  column (4, 5, 6, 7). sett_nested_held returns the number of elements that a machine holds, here half. With more subgroups
-  than the layout uses, subgroup x repeats the work of subgroup x mod 8.
+  In row-major order this is 0,4,1,5,2,6,3,7. The document also says that with only four subgroups, subgroup x mod 4 computes
+  the part of subgroup x. The document's own formula contradicts this: s1 = (subgroup / 4) mod 2 is 0 for all four, so no
+  subgroup computes the right column (4, 5, 6, 7). sett_nested_held returns the number of elements that a machine computes,
+  here half of them. If there are more than 8 subgroups, subgroup x repeats the work of subgroup x mod 8.
 
   Threads, with outer_tile = [2, 1], thread_tile = [2, 5], thread_strides = [5, 1]: a 2x5 layout, duplicated to 4x5:
        0  1  2  3  4      outer digit 0
@@ -77,7 +77,7 @@ THE MODEL
        5  6  7  8  9
 
   A complete example: 64x64 over two subgroups, with the layout of A FIRST LOOK. subgroup_tile cuts the array into two halves
-  of 32 rows, and batch_tile cuts each half into 2x4 tiles of 16x16. Inside a tile, these threads hold each run of four columns:
+  of 32 rows, and batch_tile cuts each half into 2x4 tiles of 16x16. Inside a tile, each of these threads holds four columns:
                  0-3   4-7  8-11 12-15
        row  0      0    16    32    48
        row  1      1    17    33    49
@@ -90,15 +90,15 @@ THE MODEL
        thread 16 of subgroup 1    rows 32 48    columns 4-7 20-23 36-39 52-55
   Subgroups 2 and 3, if they exist, hold the same elements as 0 and 1.
 
-  The inverse. The document gives  id = sum(stride * digit) mod product(tile).  The mod is wrong: thread_tile = [4] with
-  strides = [16] puts digit 1 at id 16, not at 16 mod 4. Without the mod, the sum is the smallest id, and the ids of the other
-  owners add a value from the gaps between strides. sett_nested_owner returns these owners.
+  The inverse. The document computes  id = sum(stride * digit) mod product(tile).  The mod is wrong: with thread_tile = [4] and
+  strides = [16], digit 1 is at id 16, not at 16 mod 4. Without the mod, the sum is the smallest id. The other owners have this
+  id plus a number from the gaps between strides. sett_nested_owner returns all of them.
 
 TEXT
   #iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [..], outer_tile = [..], thread_tile = [..],
     element_tile = [..], subgroup_strides = [..], thread_strides = [..]>
-  on one line: all seven keys in this order, lists of equal length, [] for rank 0. The parser also accepts the text without
-  #iree_vector_ext. and with blanks and // comments between tokens.
+  is one line with all seven keys in this order and lists of equal length, [] for rank 0. The parser also accepts the text
+  without #iree_vector_ext., and blanks and // comments between tokens.
 
 FUNCTIONS
   make     sett_nested_make       from seven arrays                  sett_nested_check     verify, canonical strides
@@ -117,43 +117,44 @@ FUNCTIONS
 
 LAWS (tests/layouts/nested_test.c enumerates them, against loops written from the definition, for thousands of random layouts)
   1 print_parse   parse(print(l)) equals l.
-  2 inverse       the owners of an index are all (subgroup, thread, slot) of one period that hold it, each once, ascending.
-  3 held          held(subgroups, threads) is the number of elements that some id below these holds.
-  4 combine       a thread owns an index y of the result if, in each dimension of y that comes from an operand's dimension, it
-                  owns y's coordinate there. For permute and project this is the image of the elements that it held.
-  5 reshape       row-major numbers agree: each thread holds the same elements before and after. A refusal means that no
-                  nested layout of that shape has this ownership.
-  6 same          yes if and only if each (subgroup, thread) holds the same set; same_on: each thread of the machine.
-  7 bound         a thread's indices below a bound are the first bound() indices in that dimension, in slot order.
+  2 inverse       the owners of an index are all (subgroup, thread, slot) of one period that hold it, each once, in ascending order.
+  3 held          held(subgroups, threads) is the number of elements that are held by ids less than these.
+  4 combine       a thread owns an element of the result if it owns the element's index in each dimension that comes from an
+                  operand. So after permute and project, it owns the images of the elements that it owned before.
+  5 reshape       each thread holds the same elements, by row-major number, before and after. A refusal means that no nested
+                  layout of that shape has these owners.
+  6 same          yes exactly if each (subgroup, thread) holds the same elements; same_on: each thread of the machine.
+  7 bound         the indices less than a bound that a thread holds in a dimension are its first bound() indices, in slot order.
   8 index         the tables agree with element and owner.
-  9 offset        offset(plan, subgroup, thread, slot) is the sum of stride * coordinate of the element there.
+  9 offset        offset(plan, subgroup, thread, slot) is the sum of stride * index over the dimensions of the element there.
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  The error is part of the layout: error, column (of a text, from 1), dim (or -1), and wanted, the number in the error's text.
-  A function that takes a failed layout returns it, or no yes, SETT_NESTED_UNKNOWN (-1), or 0 numbers. Every layout is
-  checked when it is made: equal lengths, tiles of at least 1, strides of at least 0 that do not overlap, 64-bit sizes. Later
-  questions therefore cannot overflow.
+  The error is part of the layout: error; column, counted from 1 (if it was parsed); dim (or -1); and wanted, the number in the
+  error's text. With a failed layout, a function returns the failed layout, no yes, SETT_NESTED_UNKNOWN (-1), or 0 numbers.
+  Every layout is checked when it is made: lists have equal lengths, tiles are at least 1, strides are at least 0 and do not
+  overlap, and sizes fit in 64 bits. So later questions cannot overflow.
 
 ON A DEVICE
-  The host prepares a plan: a flat list of terms ((id / divisor) mod modulus) * factor in 32 bits. A kernel takes it by value,
-  and sett_nested_offset(plan, subgroup, thread, slot) sums it with a constant trip count and no stack. A plan with strides
-  {0, 1} gives the second coordinate; a plan with a tensor's strides gives the offset of the element in memory.
+  The host prepares a plan: a list of terms ((id / divisor) mod modulus) * factor in 32 bits. A kernel takes the plan by value, and
+  sett_nested_offset(plan, subgroup, thread, slot) adds the terms, in a loop with a constant trip count and without a stack.
+  With strides {0, 1}, a plan gives the second index; with the strides of a tensor, the offset of the element in memory.
 
 LIMITS
-  Rank 24, 64-bit sizes; for plans SETT_NESTED_PLAN_TERMS terms and 32-bit offsets. Beyond a limit there is an error.
+  The limits are rank 24 and 64-bit sizes; for plans SETT_NESTED_PLAN_TERMS terms and 32-bit offsets. Beyond a limit there is an error.
 
 HISTORY
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.

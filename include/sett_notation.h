@@ -2,18 +2,19 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Read, print and evaluate layouts in the notations of CuTe, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates; of Triton (encodings,
-  and linear layouts over bits); of Mosaic GPU (TiledLayout); of oneDNN (tags); and of strided arrays. The header converts layouts to indexing maps, and has the
-  operations of CuTe and of linear layouts. Each operation is exact, or refuses with a witness. The header needs no allocator and no library.
+  Read, print and evaluate layouts in these notations: CuTe, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates; Triton
+  (encodings, and linear layouts over bits); Mosaic GPU (TiledLayout); oneDNN (tags); and strided arrays. The header converts layouts to indexing
+  maps, and has the operations of CuTe and of Triton's linear layouts. The result of an operation is exact, or it refuses with a witness. The header
+  needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_notation.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -38,30 +39,35 @@ A FIRST LOOK
     ((4,2),(4,2)):((1,8),(16,4))
 
 THE MODEL
-  shape:stride  two tuples of equal nesting; a leaf s:d is i -> i * d for i in [0, s). A coordinate is a tuple as deep as the shape. An integer may replace a tuple:
-                it is split, first mode fastest, and the last mode takes the rest. A layout is therefore a function on all integers from 0 on.
-                ((2,2),3):((1,6),2) by index: 0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are different shapes of the same function
-  d@p           a stride that adds to place p of a coordinate: (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 is place 0 of place 1
-  S<B,M,S>      a swizzle: the B bits from bit M + S on are XORed into the B bits from bit M on; with S < 0, the bits from M on into the bits from M - S on. It acts
-                on offsets in elements. CuTe prints swizzles of bytes for shared memory. The parser reads the pointer of a tensor, which gives the unit:
-                Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1), relative to a place that the swizzle does not change;
-                ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
+  shape:stride  Two tuples with the same nesting. A leaf s:d is the function i -> i * d for i in [0, s). A coordinate is a tuple nested like the shape. An
+                integer may replace a tuple; it is split into the modes, of which the first is the fastest, and the last one is not bounded. So a
+                layout is a function on all integers from 0 on. The values of ((2,2),3):((1,6),2) are 0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are
+                different shapes, but the same function
+  d@p           A stride that is a coordinate: it adds d to place p. (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 adds to place 0 inside place 1
+  S<B,M,S>      A swizzle. The B bits from bit M + S on are XORed into the B bits from bit M on; if S < 0, the bits from M on into those from M - S on. It acts
+                on offsets in elements. For shared memory, CuTe prints a swizzle of bytes, and then a pointer that says how many bits an element has. The
+                parser converts it: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1), if the swizzle does not change the
+                pointer itself. A pointer without a swizzle is ignored: ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
-  size 0        arrays without elements exist in CuTe, strides and tags: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b; their map is KNOWN EMPTY. Operations that
-                divide by a size refuse them. Linear layouts, encodings and TiledLayout have no arrays without elements
-  tag           16x20@aB16b, oneDNN's: outer dimensions, outermost first, then blocks, outermost first. A blocked dimension is a capital letter and is padded to a
-                multiple of its blocks. Aliases (nChw16c) are read and printed as letters of dimensions
-  TiledLayout   64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1), Mosaic
-                GPU's: from the index to (register, element, lane, warp), with 4 warps and 32 lanes. Copies, Replicated(times=4), have several owners
-  linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, lowest bit first
-  encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape become linear layouts; in shared memory, from the offset to the index
-  not 2^n       if sizes are not powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, 32x32. Registers outside the
-                array hold no element; the text is 24x32@#ttg.linear<{..}>. Triton itself masks such arrays. Shared memory, and operations on linear layouts, refuse them
-  padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: number i of a linear layout is at i + 2 * (i / 8). A sum is not an XOR, so the
-                layout goes from the index to the offset, like an array. {order = [1, 0], shape = [16, 32]} is row-major
-  f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
-  [a;b;_]       a tile: one tiler per mode; _ leaves a mode unchanged. A tuple (4,8) is [4:1;8:1]
-  affine        affine_map<(d0)[s0] -> (d0 + s0)> is (d0)[s0] -> (d0 + s0) without bounds, affine_set<(d0) : (d0 >= 0)> a map without results: MLIR's, as sett_map
+  size 0        CuTe, strides and tags have arrays without elements: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b. Their map is KNOWN EMPTY. Operations that
+                divide by a size refuse them. Linear layouts, encodings and TiledLayout have no such arrays
+  tag           16x20@aB16b is a tag of oneDNN: the outer dimensions, the outermost first, then the blocks, the outermost first. A dimension with blocks is
+                a capital letter, and is padded to a multiple of its blocks. Aliases such as nChw16c can be read, and are printed as tags
+  TiledLayout   64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1) is a layout
+                of Mosaic GPU. It goes from the index to (register, element, lane, warp), with 4 warps and 32 lanes. With Replicated(times=4), an
+                element has several owners
+  linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4} is a linear layout of Triton: the value is the XOR of the bases of
+                those input bits that are 1. The bases are listed from the lowest bit on
+  encoding      16x32@#ttg.blocked<{..}>: an attribute of Triton on a shape becomes a linear layout. For shared memory, it goes from the offset to the index
+  not 2^n       If sizes are no powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, here 32x32.
+                Registers outside the array hold no element, and the text is 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) Layouts of
+                shared memory, and operations on linear layouts, refuse these sizes
+  padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: the element that a linear layout has at offset i is at i + 2 * (i / 8).
+                This sum is no XOR, so the layout goes from the index to the offset. {order = [1, 0], shape = [16, 32]} instead of bases is row-major
+  f o c o g     The chain x -> f(c + g(x)), which may have more parts: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
+  [a;b;_]       A tile: one tiler per mode; _ leaves a mode unchanged. A tuple (4,8) is the tile [4:1;8:1]
+  affine        MLIR's affine_map<(d0)[s0] -> (d0 + s0)> is the sett_map (d0)[s0] -> (d0 + s0) without bounds. An affine_set<(d0) : (d0 >= 0)> is a
+                sett_map without results
 
 FUNCTIONS
   text      sett_notation_parse, _print, _message, _refused; _affine_parse, _affine_print
@@ -74,44 +80,50 @@ FUNCTIONS
 
 LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   1 print_parse   parse(print(l)) prints the same text.
-  2 map           the map's value at each point is that of sett_notation_at.
+  2 map           at each point, the map has the value of sett_notation_at.
   3 composition   R(c) = a(b(c)) for every coordinate of b; a refusal means that no shape:stride layout whose shape refines b's has these values.
-  4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
-  5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise only offsets that a does not have.
-  6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with b * R = a. reshape keeps packed
-                  inputs and values. With n = consecutive() and j < n, the packed value at n * x + j is the value at n * x, plus j. An encoding gives each
-                  element one or more owners. In shared memory with the layout of _shared, a store and a load take the returned numbers of turns, and no
-                  layout takes fewer (tests/layouts/test_swizzles.py).
-  7 affine        affine_print(affine_parse(t)) is t to the letter for all t that MLIR prints (tests/algebra/test_affine.py).
+  4 inverses      a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
+  5 divide        divide(a, tiler) is the function a composed with (tiler, rest). In product(a, tiler), mode 0 is a, and mode 1 has 0 and otherwise only
+                  offsets that a does not have.
+  6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with b * R = a. reshape does not
+                  change packed inputs and values. For n = consecutive() and j < n, the packed value at n * x + j is the value at n * x, plus j. In an
+                  encoding, each element has at least one owner. In shared memory with the layout of sett_notation_shared, a store and a load take
+                  the returned numbers of turns, and no layout takes fewer (tests/layouts/test_swizzles.py).
+  7 affine        affine_print(affine_parse(t)) equals t in every character, for all t that MLIR prints (tests/algebra/test_affine.py).
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  The error is part of the layout: error, and column (of a text, from 1). Operations return a failed operand. A refusal (sett_notation_refused) means that no such
-  layout exists. Most refusals have a witness: at the input `witness` the value is `value`, but every such layout would have `other`. Inputs and values of linear
-  layouts are packed, the first dimension lowest. NO_BREAK, NO_SUM: an index of composition's second layout. NO_COVER: an input of the first layout; other is the
-  part of its value that the second layout reaches. NO_QUOTIENT: an input at which the product with the factor would be other. NO_INVERSE: an input above 0 whose
-  value is 0; with witness -1, no input has this value. NO_OVERLAP proves only that CuTe's rule has no result, not that no complement exists. ERROR_UNDECIDED
-  and ERROR_INVERSE are not refusals.
+  The error is part of the layout: error and, if it was parsed, column, counted from 1. Operations return a failed operand. An error is a refusal
+  (sett_notation_refused) if it is proved that no such layout exists. Most refusals have a witness: the function has the value `value` at the input
+  `witness`, but every such layout would have `other` there. Inputs and values of linear layouts are packed; the first dimension is in the lowest bits.
+    NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
+    NO_COVER           witness is an input of the first layout; other is the part of its value that is a value of the second layout
+    NO_QUOTIENT        witness is an input at which the product with the factor would have the value other
+    NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
+    NO_OVERLAP         proves only that CuTe's rule has no result; a complement may exist
+  ERROR_UNDECIDED and ERROR_INVERSE are no refusals.
 
 LIMITS
-  64 leaves, 32 nested parentheses, 8 functions in a chain, 64-bit sizes. If strides do not divide, composition visits up to 65536 points.
+  The limits are 64 leaves, 32 nested parentheses, 8 functions in a chain, and 64-bit sizes. If strides do not divide, composition visits up to
+  65536 points.
 
 HISTORY
   0.5  MLIR's affine_map and affine_set.
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
-  0.3  left inverses of strides that overlap; sizes of 0 of strides and tags; encodings of sizes that are no powers of two.
+  0.3  left inverses of strides that overlap; strides and tags with sizes of 0; encodings of sizes that are no powers of two.
   0.2  Triton's padded_shared; shared memory between two distributions (sett_notation_shared).
   0.1  CuTe, strides, oneDNN's tags, linear layouts, Triton's encodings, Mosaic's TiledLayout.
 */

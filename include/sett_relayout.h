@@ -12,18 +12,19 @@ INCLUDE
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated. Vectors need gcc 12 or clang;
   other compilers get plain loops.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS (defined before the include)
   Those of sett_tile.h.
   SETT_RELAYOUT_STREAM   minimum size of a destination, in bytes, that is written with streaming stores (4 MiB)
-  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB). Pieces are larger if the destination has more
-                         than 256 of them (up to 16 times), or if steps on one side would be shorter than SETT_RELAYOUT_STEP.
-                         A smaller destination is one piece, which one thread copies; define a smaller value to share it
-  SETT_RELAYOUT_STEP     bytes of a step inside a piece (1 KiB)
-  SETT_RELAYOUT_SCALAR   defined: no vectors
+  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB). Pieces are larger (up to 16 times) if the destination
+                         would have more than 256 of them, or if they would consist of stretches of memory that are
+                         shorter than SETT_RELAYOUT_STEP. A smaller destination is one piece, which one thread copies; define a smaller value to
+                         share it among threads
+  SETT_RELAYOUT_STEP     minimum bytes of the stretches of memory that make up a piece, in both buffers (1 KiB)
+  SETT_RELAYOUT_SCALAR   if defined, no vectors are used
 
 A FIRST LOOK
     #include <stdio.h>
@@ -42,32 +43,34 @@ A FIRST LOOK
     abfgcdhie.j.kl..mn..o...
 
 THE MODEL
-  The plan is 34 KB of caller-owned memory, which prepare fills once and run only reads. The work is plan.pieces independent
-  pieces. Threads take ranges first .. last - 1 in any order, because no two pieces write the same byte (they may write the
-  same cache line). Each piece is long in both buffers; one call of run with many pieces costs less than many calls.
-  fill points to an element in the destination's memory format (packed elements: one byte, low bits), which every padding
-  position of the destination receives. With NULL, padding keeps its bytes. Bits after the last position are kept.
-  Padding of the source is never moved. Source and destination must not overlap. Addresses are those of the array (after the M
-  bytes). Any alignment is correct; multiples of 64 bytes are fastest.
-  Packed elements (E) of 1, 2 and 4 bits are moved as bits. Between E and whole bytes, an element is sign-extended (s2, s4, ..)
-  or zero-extended, or loses its high bits. Other widths must be whole bytes, equal on both sides.
+  The plan is 34 KB of caller-owned memory. sett_relayout_prepare writes it once, and sett_relayout_run only reads it. The work
+  consists of plan.pieces independent pieces. Threads can take ranges first .. last - 1 of them in any order, because no two
+  pieces write the same byte (but they may write the same cache line). One call of sett_relayout_run with many pieces costs
+  less than many calls.
+  fill points to an element in the memory format of the destination (a packed element: the low bits of one byte). Every padding
+  position of the destination becomes a copy of it. If fill is NULL, padding keeps its bytes. Bits after the last position are
+  kept. Padding of the source is never moved. Source and destination must not overlap. Addresses are those of the array, after
+  the M bytes of its shape. Any alignment is correct; multiples of 64 bytes are fastest.
+  Packed elements (E) of 1, 2 and 4 bits are moved as bits. If only one side is packed, an element is sign-extended (s2, s4, ..)
+  or zero-extended, or loses its high bits. Elements of other widths must have the same number of whole bytes on both sides.
 
 HOW
-  A position is a sum of one function per dimension, and each function is a number in a mixed radix, unless a * in a tile
-  couples dimensions. The two radix systems of a dimension are refined to a common one (8 and 128 against 2: digits 2, 4, rest),
-  which gives loops with constant strides on both sides. A range that ends inside a digit is cut into whole blocks and a
-  smaller rest. A loop that is contiguous on both sides is moved as a run. If the sides have different fastest loops, rows are
-  zipped or unzipped ((2,1) and (4,1) tiles), or square blocks are transposed in registers. (With vectors of 64 bytes, squares
-  of 8- and 16-bit elements are collected in a buffer and written as whole cache lines in two cases: a large destination that
-  is not written in bursts, and a small one whose rows share sets of L1.) The other loops run in the order of the source, the
-  loop with the smallest stride innermost. Digits that do not divide each other (tiles of 6
-  and of 4) become one digit with computed offsets, one computation per run. The remaining layouts (the same dimensions
-  combined by * in two ways) are moved position by position, with divisions.
+  Unless a * in a tile couples dimensions, a position is a sum of one function for each dimension, and the function is a sum of
+  digit * stride over the digits of the index in a mixed radix. The digits of both layouts are refined to common digits (8 and
+  128 against 2: digits 2, 4, and the rest). This gives loops with constant strides on both sides. A range that ends inside a
+  digit is cut into whole blocks and a smaller rest. A loop that is contiguous on both sides is copied as a run. If different
+  loops are contiguous in the two layouts, rows are interleaved or split ((2,1) and (4,1) tiles), or square blocks are
+  transposed in registers. (With vectors of 64 bytes, squares of 8- and 16-bit elements are collected in a buffer and written
+  as whole cache lines in two cases: for a large destination that is not written in bursts, and for a small one whose rows use
+  the same sets of the L1 cache.) The other loops have the order of the source, the loop with the smallest stride innermost. If
+  digits do not divide each other (tiles of 6 and of 4), they become one digit whose offsets are computed, once for each run.
+  If both layouts combine the same dimensions by * in different ways, one position is moved after another, with divisions.
 
-  Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole lines; run ends with the
-  fence that these need. The order of the loops is the fastest that was measured. On Intel processors, rows are read in turn,
-  in prefetched bursts of 256 bytes to 2 KiB. On others, the order is that of the source, and pairs of rows and squares
-  prefetch their next reads. A caller may set plan.streams and plan.bursts to 0 or 1 after prepare.
+  Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
+  sett_relayout_run ends with the fence that these need. The order of the loops is the fastest that was measured. On Intel
+  processors, rows are read in turn, in prefetched bursts of 256 bytes to 2 KiB. On others, the order is that of the source,
+  and pairs of rows, and squares, prefetch what they read next. After sett_relayout_prepare, a caller may set plan.streams and
+  plan.bursts to 0 or 1.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan
@@ -75,29 +78,30 @@ FUNCTIONS
   sett_relayout_message   the text of an error
 
 LAWS (tests/layouts/relayout_test.c draws pairs of layouts and compares with plain loops over the definition of a layout)
-  1 moved    element i of the source is element i of the destination.
+  1 moved    the element with index i has the same value in the destination as in the source.
   2 rest     every other byte of the destination is the fill or unchanged; nothing outside the destination is written.
-  3 pieces   any ranges of pieces that cover 0 .. plan.pieces - 1, in any order, give the same destination.
+  3 pieces   ranges that together are the pieces 0 .. plan.pieces - 1 give the same destination, in any order.
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or the error of a failed shape. After an error
-  the plan has no pieces, and run writes nothing. sett_relayout_message returns the text of each.
+  sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or the error of a failed shape. After an error,
+  the plan has no pieces, and sett_relayout_run writes nothing. sett_relayout_message returns the text of all these errors.
 
 LIMITS
-  Arrays have less than 2^60 bytes; the limits of sett_tile.h also hold.
+  Arrays have less than 2^60 bytes. The limits of sett_tile.h also hold.
 
 HISTORY
   0.2  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.

@@ -2,27 +2,27 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  The shape of a tensor gives its indices; the layout gives the place of each element in memory. This header reads and
-  prints both in XLA's notation. For plain and tiled layouts it answers exactly: the linear position of an element, the
-  element at a position (or that it is padding), its byte and bits, the size of the array, the fraction of padding, and
-  whether two shapes are the same bytes, so that a reshape or a transpose costs nothing.
+  The shape of a tensor says which indices it has; its layout says where each element is in memory. This header reads and
+  prints both in XLA's notation. For plain and tiled layouts it computes the linear position of an element, the element at a
+  position (or that it is padding), its byte and bits, the size of the array, and the fraction of padding. It also decides if
+  two shapes are the same bytes, so that a reshape or a transpose costs nothing.
 
 INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
   function is static inline. OpenCL C 1.2 sees only the device functions.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
-  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
-  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
+  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
+  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
-  SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
-  SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
-  SETT_PREFIX           with these two, stands before the symbols of public functions, not before their names (GCC and Clang)
-  SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
-  SETT_TILE_DEVICE_RANK 6, SETT_TILE_DEVICE_DIGITS 4   the size of a plan on a device; the same for host and device
-  SETT_TILE_DEVICE_LOOPS 10                            the digits of an iterator on a device; the same
-  The limits at the end are constants of the format of sett_tile_shape.
+  SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline
+  SETT_IMPLEMENTATION   define the functions, too, with external linkage. Macros that change the size of a record must be the same in all files
+  SETT_PREFIX           with these two: a prefix of the linker symbols of public functions; their names in C do not change (GCC and Clang)
+  SETT_VISIBILITY       with these two: attributes of public functions (default: hidden, so that a shared library does not export them)
+  SETT_TILE_DEVICE_RANK (default 6), SETT_TILE_DEVICE_DIGITS (4)   maximum dimensions, and digits of a dimension, of a plan on a device
+  SETT_TILE_DEVICE_LOOPS (10)                                      maximum number of digits of an iterator on a device
+  These three must be the same in host and device code. The limits of sett_tile_shape (see LIMITS) cannot be changed.
 
 A FIRST LOOK
     #include <stdio.h>
@@ -42,13 +42,13 @@ A FIRST LOOK
     96 bytes
 
 THE MODEL
-  A shape is an element type, a list of dimensions, and a layout. minor_to_major lists the dimensions by the distance of
-  neighbours in memory, shortest first: {1,0} is row-major, {0,1} column-major. Read backwards it gives the *physical
-  list*, most major first.
+  A shape is an element type, a list of dimensions, and a layout. minor_to_major lists the dimensions by the distance in
+  memory between adjacent elements, the shortest first: {1,0} is row-major, {0,1} column-major. In reverse order, the
+  dimensions are the *physical list*, the most major first.
 
-  A tile T(t1,..,tk) rewrites the physical list. It acts on the last k entries (d1..dk): they are replaced by the k counts
-  ceil(d/t) followed by the k tile dimensions t, and an index i becomes floor(i/t) and i mod t. Where d is not a multiple
-  of t the array is padded. The linear position is the row-major number of the digits in the final list:
+  A tile T(t1,..,tk) changes the physical list. Its last k entries d1, .., dk are replaced by the k counts ceil(d/t), followed
+  by the k tile sizes t. An index i becomes floor(i/t) and i mod t. If t does not divide d, the array is padded. The linear
+  position is the row-major number of the indices in the final list:
     f32[3,5]{1,0:T(2,2)}   list (3,5) -> (2,3,2,2); index (2,3) -> (1,1,0,1) -> ((1*3+1)*2+0)*2+1 = 17
   A tile pads, reshapes and transposes; sett_tile_stage shows the list after each step: (3,5) is padded to (4,6),
   reshaped to (2,2,3,2) and transposed to (2,3,2,2). The positions of the elements, with dots for padding:
@@ -60,9 +60,9 @@ THE MODEL
       12 13 | 16 17 | 20  .
        .  . |  .  . |  .  .
 
-  The next tile acts on the list that the previous tile made, so (2,1) in T(8,128)(2,1) cuts the 8x128 tile, not the array:
-  two rows of bf16 are interleaved, as a 32-bit lane holds them. An inner tile with more dimensions than the tile before it
-  also cuts the counts of tiles.
+  The next tile changes the list that the previous tile made. So (2,1) in T(8,128)(2,1) cuts the 8x128 tile, not the array: two
+  rows of bf16 are interleaved, as a 32-bit lane holds them. If a tile has more dimensions than the tile before it, it also
+  cuts the counts of tiles.
 
     f32[4,8]{1,0:T(2,4)(2,1)} in memory
        0  2  4  6 |  8 10 12 14
@@ -71,41 +71,41 @@ THE MODEL
       16 18 20 22 | 24 26 28 30
       17 19 21 23 | 25 27 29 31
 
-  If a tile is longer than the list, ones are put before the list. A * in a tile merges its dimension with the next more
-  minor dimension before the tile acts: f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)} cuts 112 x 110 by 2 x 3. XLA's documents
-  also write -1 for *; this header reads -1 and prints *.
+  If a tile is longer than the list, ones are put in front of the list. A * in a tile combines its dimension with the next more
+  minor one before the tile cuts: f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)} cuts 112 x 110 by 2 x 3. XLA's documents also
+  write -1 for *; this header reads both and prints *.
 
-  L(n) pads the end of the whole array to a multiple of n positions. E(n) gives each element n bits, packed, low bits
-  first: the element at position p has bits p*n .. p*n+n-1, where bit b is bit b mod 8 of byte b / 8. Without E an element
-  takes the whole bytes that its type needs (s4: one byte). S(n) is a memory space. M(n) is the number of bytes before the
-  array that hold its dynamic sizes; sett_tile_bytes does not count them. A dimension <=n may shrink at run time and is laid
-  out as n; ? has no bound and therefore no size.
+  L(n) pads the end of the whole array to a multiple of n positions. E(n) packs elements into n bits each, low bits first: the
+  element at position p has bits p*n to p*n+n-1, where bit b is bit b mod 8 of byte b / 8. Without E, an element takes the
+  whole bytes that its type needs (s4: one byte). S(n) is a memory space. M(n) is the number of bytes before the array that
+  hold its dynamic sizes; sett_tile_bytes does not count them. A dimension <=n may be smaller at run time, but has n entries in
+  memory. A dimension ? has no bound, so the array has no size.
 
   SC(dim:i,j,..) splits a physical dimension (0 is the most major) before the listed indices. Every part has its own memory,
-  of the size of the largest part; sett_tile_bytes is the size of one part. sett_tile_part gives the part of an index and the
-  index there; its position is that of the part's shape (sett_tile_part_shape). A split shape itself has no plan.
+  which has the size of the largest part; sett_tile_bytes is the size of one part. sett_tile_part returns the part that holds
+  an index, and the index within it; its position is that of the part's shape (sett_tile_part_shape). A split shape has no plan.
 
-  Grammar (blanks and comments may stand between tokens; types may be upper case on reading)
+  Grammar (blanks and comments may stand between tokens; types may be written in upper case)
     shape  := array | token[] | opaque[] | ( [shape {, shape}] ) | b( array )
     array  := type [ [dim {, dim}] ] [layout]              dim  := n | <=n | ?
     layout := { [d {, d}] [: attributes] }                 a brace that starts otherwise is not part of the shape
     attributes := [D(..)] [T(..)(..)..] [L(n)] [E(n)] [S(n)] [SC(d:n,..)(..)..] [M(n)]      each once, in this order
   D (level kinds of a former sparse notation) is read and ignored. #( ) *( ) P( ) are errors.
-  The canonical print shows minor_to_major for rank 1 and more, and leaves out every default.
+  The canonical text has minor_to_major for rank 1 and more, and leaves out everything that is a default.
 
 PLANS
   sett_tile_prepare analyses the layout once. A position then costs one division per digit that a tile makes, and none if
-  the tiles are contiguous (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension of size n cut by T(8) and (2) has
-  three digits, i / 8, i mod 8 / 2 and i mod 2, each with its stride. The way back takes the digits from the position,
-  largest stride first; there is an element if every digit, and the remainder below it, is in its range. If * couples
-  dimensions so that no digits exist, as in f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, the tiles are applied one after the other, which
-  is slower and equally exact.
+  the tiles are contiguous (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension cut by T(8) and (2) has three digits,
+  i / 8, i mod 8 / 2 and i mod 2, each with its stride. To find the element at a position, the digits are taken from the
+  position, the one with the largest stride first. There is an element if every digit, and the remainder below it, is less
+  than its limit. If * couples dimensions so that no digits exist, as in f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, the tiles are applied
+  one after the other, which is slower but also exact.
 
 ITERATORS
-  sett_tile_iterate(&order, &other) visits all elements in the order of their positions in the first plan's layout. For each
-  element, `at` is the position in that layout and `other` the position in the second layout. Both plans must outlive the
-  iterator, which points to them. The iterator increments digits like a counter: there is no division, an element costs a
-  constant number of steps, and padding costs none.
+  sett_tile_iterate(&order, &other) visits all elements in the order of their positions in the layout of the first plan. For
+  each element, `at` is the position in that layout, and `other` the position in the layout of the second plan. The iterator
+  points to both plans, so they must exist as long as it. It increments digits like a counter: there is no division, an
+  element costs a constant number of steps, and padding costs none.
     #include <stdio.h>
     #include <string.h>
     #include "sett_tile.h"
@@ -127,31 +127,33 @@ ITERATORS
   prints
     abfgcdhie.j.kl..mn..o...
     abcdefghijklmno
-  Types are not compared, so elements may be converted on the way, for example from bf16 tiles to f32 rows. To move unchanged
-  bytes, sett_relayout.h is faster. it.index is the element's index. it.gap is the number of padding positions before the
-  element; to fill padding, write it.at - it.gap .. it.at - 1, and the rest after the last element. A run is a sequence of
-  elements whose positions have constant strides in both layouts, for example one row of one tile.
-  The first plan decides how long the runs are, and the runs decide the speed. From T(8,128)(2,1) to rows, a run is up to 128
-  elements in the order of rows and 2 in the order of tiles. Converting 2000 x 3000 elements from bf16 to f32 took 14 to 27 ms
-  by runs in the order of rows, 44 to 58 ms element by element, and 82 to 114 ms in the order of tiles. Filling tiles from rows
-  behaves the same, so rows should come first. If both orders give long runs, use the order of the buffer that is written.
+  Types are not compared, so elements may be converted on the way, for example from bf16 tiles to f32 rows. To move bytes
+  without a change, sett_relayout.h is faster. it.index is the index of the element. it.gap is the number of padding positions
+  before it. To fill padding, write positions it.at - it.gap to it.at - 1, and the gap after the last element. A run is a
+  sequence of elements whose positions have constant strides in both layouts, for example one row of one tile.
+  The first plan decides how long the runs are, and this decides the speed. Between T(8,128)(2,1) and rows, a run has up to 128
+  elements in the order of rows, but only 2 in the order of tiles. Converting 2000 x 3000 elements from bf16 tiles to f32 rows
+  took 14 to 27 ms by runs in the order of rows, 44 to 58 ms one element at a time, and 82 to 114 ms in the order of tiles. It
+  is the same from rows to tiles, so the plan of the rows should be the first. If both orders have long runs, use the order of
+  the buffer that is written.
   Threads share the positions:
     sett_tile_iterator mine = it;
     sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);
     while (sett_tile_advance(&mine)) ..
-  The iterator cuts each dimension's index by the tiles of both layouts, for example 300 by 128 and by 8. Tiles that do not
-  divide each other (6 and 4), and a * that couples dimensions, give no common digits; each position then costs its divisions.
+  The iterator cuts the index of each dimension by the tiles of both layouts, for example 300 by 128 and by 8. If tiles do not
+  divide each other (6 and 4), or if a * couples dimensions, there are no common digits. Each position is then computed by
+  divisions.
 
 RELATIONS
-  Two shapes are the same bytes if every buffer of one is, unchanged, a buffer of the other. Both have the same number of
-  elements with the same number of bits, and the same number of bytes (sett_tile_bytes, and M bytes before them) in the same
-  memory space; and for every k, the k-th element in row-major order has the same bits of the same bytes. Bits that belong
-  to no element (padding, and the rest of the last byte) may have any value. Shapes with packed elements may therefore
-  differ in the number of positions: 3 and 4 positions of u4 are 2 bytes. Elements of a split array are in the same part of both.
+  Two shapes are the same bytes if every buffer of one is, without any change, a buffer of the other. That means: both have the
+  same number of elements of the same number of bits, and the same number of bytes (sett_tile_bytes, and M bytes before them)
+  in the same memory space. For every k, element k in row-major order is in the same bits of the same bytes. Bits of no
+  element (padding, and the rest of the last byte) may have any value. So shapes with packed elements may have different
+  numbers of positions: 3 and 4 positions of u4 are both 2 bytes. In split arrays, element k is in the same part of both.
 
   A reshape is a bitcast if the two shapes are the same bytes. A transpose is a bitcast if the shape with permuted dimensions
-  and the other shape are the same bytes. XLA's functions of these names look only at minor_to_major. Here tiles count (XLA's
-  answer is in brackets if it differs):
+  and the other shape are the same bytes. XLA's functions with these names look only at minor_to_major; the functions here
+  look at the tiles, too. (XLA's answer is in brackets if it is different.)
 
     f32[8,256]{1,0:T(8,128)}   f32[2048]{0:T(1024)}           no   [yes] the rows of a tile are not next to each other
     f32[12,128]{1,0:T(8,128)}  f32[2,6,128]{2,1,0:T(8,128)}   no   [yes] each 6 is padded to 8
@@ -161,35 +163,35 @@ RELATIONS
     u4[3]{0:E(4)}              u4[3]{0:T(2)E(4)}              yes  2 bytes, 4 bits of them unused
     u4[4]{0:E(4)}              u4[4]{0:T(6)E(4)}              no   [yes] 2 and 3 bytes
 
-  Bits are compared, types only on request. A "no" has its reason: numbers that differ, or an element and its two positions.
-  The position of the k-th element is a sum of digits of k times strides, where contiguous digits are one digit. Equal digits
-  prove a yes. Otherwise the elements where a digit changes are compared, which finds nearly every difference; if none
-  differs, every run of both is compared. Only that comparison, and a * that couples dimensions, may end as "not decided",
-  after SETT_TILE_WALK steps.
+  The bits of elements are compared; types are compared only on request. A "no" has a reason: numbers that differ, or an element
+  and its two positions. The position of element k is the sum of digit * stride over some digits of k. If both shapes have the
+  same digits and strides, the answer is yes. Otherwise, the elements at which a digit changes are compared, which finds
+  nearly every difference. If none of them differs, every run of both shapes is compared. Only this, and a * that couples
+  dimensions, may end as "not decided", after SETT_TILE_WALK steps.
 
-  Strides exist if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that tile
-  has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. Digits decide this at any size. If *
-  couples dimensions, indices are tested one by one, in each dimension up to the distance that all tiles divide without a
-  remainder (8 and 128 for (8,128)); beyond that distance the layout repeats. The answer is "not decided" only if this takes
-  more than SETT_TILE_WALK indices.
+  An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
+  tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for any size.
+  If * couples dimensions, one index after another is tested, in each dimension up to a distance that all tiles divide without
+  a remainder (8 and 128 for (8,128)), because the layout repeats beyond that distance. The answer is "not decided" only if
+  this takes more than SETT_TILE_WALK indices.
 
 FORMATS
-  The formats of TPUs, from the document on tiled layouts. sett_tile_formats returns a shape in every format that has tiles
-  for its element size, with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
+  These are the formats of TPUs, from XLA's document on tiled layouts. sett_tile_formats returns a shape in every format that has
+  tiles for its element size, with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
     32-bit types   (8,128); (4,128) if the second most minor dimension is 3 or 4, (2,128) if it is 1 or 2
     16-bit types   (8,128)(2,1)      the document says bf16
     8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
-  Other formats are written like any layout; nothing in this header depends on the list above.
+  All other layouts can be written, too; only sett_tile_formats depends on this list.
 
 ON A DEVICE
-  The host prepares a plan and the device uses it. Trip counts are constant and no memory is accessed (ptxas: 0 bytes stack).
-  OpenCL C has the same type and the same two functions. The index is an array of SETT_TILE_DEVICE_RANK entries.
+  The host prepares a plan, and a kernel uses it. Trip counts are constant, and no memory is accessed (ptxas: 0 bytes stack).
+  OpenCL C has the same type and the same two functions. An index is an array of SETT_TILE_DEVICE_RANK entries.
     __global__ void detile(sett_tile_device_plan plan, const float *tiled, float *rows) {
       int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, index[SETT_TILE_DEVICE_RANK];
       if (at < plan.positions && sett_tile_device_element(plan, at, index)) rows[index[0] * plan.dims[1] + index[1]] = tiled[at];
     }
-  An iterator is a kernel argument, too. A thread takes a slice, which costs divisions once, and continues without divisions.
-  Copy the argument first, because PoCL passes the same object to all work-items of a group.
+  An iterator can be a kernel argument, too. Each thread takes a slice, which needs divisions, and then continues without
+  divisions. Copy the argument first, because PoCL passes the same object to all work-items of a group.
     __global__ void detile_slices(sett_tile_device_iterator all, int64_t length, const float *tiled, float *rows) {
       int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * length;
       sett_tile_device_iterator it = all;
@@ -206,7 +208,7 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
   ask      sett_tile_elements       elements, padding not counted        sett_tile_positions    with padding
            sett_tile_bits           of one element in memory             sett_tile_bytes        of the whole array
            sett_tile_padding        fraction of padding                  sett_tile_byte_strides where they exist
-           sett_tile_equal          the same shape and layout            sett_tile_plain        no tile, tail, packing, split
+           sett_tile_equal          equal shapes and layouts             sett_tile_plain        no tile, tail, packing, split
   where    sett_tile_prepare        shape -> plan                        sett_tile_physical     the final list
            sett_tile_position       index -> position                    sett_tile_element      position -> index or padding
            sett_tile_place_of       position -> byte and bits            sett_tile_stage        pad, reshape, transpose
@@ -218,61 +220,64 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
   relate   sett_tile_same_bytes, _reshape_is_bitcast, _transpose_is_bitcast, _find_transpose, _decompose, _align,
            _tiling_is_noop, _is_most_major, _kept_dims, _normal_transpose; sett_tile_answer_print
   change   sett_tile_permute, _descending    keep every byte in place
-           sett_tile_delete, _move           may not keep it: ask sett_tile_same_bytes
+           sett_tile_delete, _move           may move bytes: ask sett_tile_same_bytes
   formats  sett_tile_formats
 
 LAWS (tests/layouts/tile_test.c draws layouts and asks every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
   1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) equals print(s) byte by byte.
   2 inverse       element(position(i)) is i for every index i.
-  3 cover         the positions of all indices are distinct, lie in [0, positions), and element answers padding elsewhere.
-  4 definition    position(i) is what padding, reshaping and transposing an array by loops gives, step by step.
+  3 cover         the positions of all indices are distinct and in [0, positions). At all other positions, element finds padding.
+  4 definition    position(i) is where loops that pad, reshape and transpose the array for each tile put element i.
   5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
   6 strides       yes if and only if position is linear in the index; the element in a "no" is a counterexample.
-  7 parts         every index is in exactly one part, at a distinct place; whole(part(i)) is i.
+  7 parts         every index is in exactly one part, no two at the same position; whole(part(i)) is i.
   8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
-  9 transpose     yes exactly for the permutations that keep the bits of every element; the shape that sett_tile_permute
-                  returns gives a yes.
-  10 decompose    every part keeps every byte; align finds a layout if an order of the dimensions makes the reshape a bitcast.
+  9 transpose     yes exactly for the permutations that keep the bits of every element; so the answer is yes for the shape that
+                  sett_tile_permute returns.
+  10 decompose    no step moves a byte. align finds a layout if an order of the dimensions makes the reshape a bitcast.
   11 device       the device functions return the same values as the host functions.
-  12 iterator     slices that cover the positions visit every element once, at ascending positions, with its index, its
-                  position in the other layout and the padding before it; runs consist of the same elements.
+  12 iterator     slices that together are all positions visit every element once, at ascending positions, with its index, its
+                  position in the other layout and the padding before it. Runs consist of the same elements.
 
 ANSWERS (in all sett headers)
-  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
-  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
-  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
-  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
+  If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
+  1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
+  says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
+  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
+  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
+  field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
   sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
-  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
-  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
+  to const and returned by value. A pointer to non-const points to caller-owned memory that the function writes. An error is
+  an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  A failed parse returns a shape whose error is not 0; column is the byte (from 1) of the error, and sett_tile_message says
-  what was expected. A function that takes a failed shape or plan returns no yes, SETT_TILE_UNKNOWN (-1), or a shape or plan
-  with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are parse errors.
-  These two lines print the text with a caret under the error:
+  If parsing fails, the shape has an error that is not 0. column is the byte of the error, counted from 1, and
+  sett_tile_message says what was expected. With a failed shape or plan, a function returns no yes, SETT_TILE_UNKNOWN (-1),
+  or a shape or plan with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are
+  parse errors. These two lines print the text with a caret under the error:
     printf("%s\n%*s^\n", text, (int)shape.column - 1, "");
     printf("error: %lld: %s\n", (long long)shape.column, sett_tile_message(shape.error));
   token[], opaque[] and dimensions without a bound (?) are not parse errors, but they have no size: sett_tile_bytes is -1. To
   allocate memory, test sett_tile_bytes(&shape) > 0, or >= 0 if an empty array is allowed.
 
 LIMITS
-  Rank 24 (SETT_TILE_MAX_RANK), 4 tiles with 24 dimensions in total, 16 split positions, tuples nested 64 deep, 64-bit sizes.
-  Beyond a limit there is an error. Nothing is allocated, so records are large: with 8-byte pointers, a shape is 888 bytes, a
-  plan 7016, an iterator 5096, a device plan 672 and a device iterator 656. Threads with small stacks keep plans elsewhere.
+  The limits are rank 24 (SETT_TILE_MAX_RANK), 4 tiles with 24 dimensions in total, 16 split positions, tuples nested 64 deep,
+  and 64-bit sizes. Beyond a limit there is an error. Nothing is allocated, so records are large: with 8-byte pointers, a
+  shape is 888 bytes, a plan 7016, an iterator 5096, a device plan 672 and a device iterator 656. If the stack is small, keep
+  plans elsewhere.
 
 SOURCE
-  The definition, the figures and the formats: "Tiled layout" of the openxla.org documents; the notation: XLA's shape parser.
+  The definition, the figures and the formats are those of "Tiled layout" in the documents at openxla.org. The notation is that
+  of XLA's shape parser.
 
 HISTORY
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.4  iterators: sett_tile_iterate, sett_tile_advance, sett_tile_slice, ..
-  0.3  relayout is sett_relayout.h.
-       answers have yes and no; sett_tile_byte_strides returns one; bits, strides and parts that do not exist are -1.
+  0.3  the functions that move arrays are now sett_relayout.h.
+       answers have yes and no; sett_tile_byte_strides returns an answer; bits, strides and parts that do not exist are -1.
        errors are int; sett_tile_error_text is now sett_tile_message; _check and _add_tile take a pointer.
   0.2  relations, bits, strides, parts, formats, plans for devices; positions by digits.
   0.1  text, sizes, positions and their inverse for all tiles.
