@@ -1,4 +1,4 @@
-/* Calls a kernel that the build generates. */
+/* Call a kernel that the build generates. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "softmax.h"

@@ -1,4 +1,4 @@
-/* Prints where an element of a tiled array is in memory. It needs one header and no generated code. */
+/* Print where an element of a tiled array is in memory. It needs one header and no generated code. */
 #include <stdio.h>
 #include <string.h>
 #include "sett_tile.h"

@@ -1,4 +1,4 @@
-/* Prints the ten probabilities that a PyTorch network gives for a picture. */
+/* Print the ten probabilities that a PyTorch network gives for a picture. */
 #include <stdio.h>
 #include "convnet.h"
 

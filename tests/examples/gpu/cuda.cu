@@ -1,4 +1,4 @@
-/* Runs the same kernel on a CUDA device. This file contains no device code, so a C or C++ compiler could compile it too. */
+/* Run the same kernel on a CUDA device. This file contains no device code, so a C or C++ compiler could compile it too. */
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>

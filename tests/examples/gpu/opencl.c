@@ -1,4 +1,4 @@
-/* Runs a generated kernel on the first OpenCL device. */
+/* Run a generated kernel on the first OpenCL device. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>

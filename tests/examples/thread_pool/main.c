@@ -1,4 +1,4 @@
-/* Runs a generated kernel on the caller's threads. */
+/* Run a generated kernel on the caller's threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

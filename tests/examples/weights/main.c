@@ -1,4 +1,4 @@
-/* Reads the weights of a network from a file, and replaces some of them. */
+/* Read the weights of a network from a file, and replace some of them. */
 #include <stdio.h>
 #include "perceptron.h"
 
