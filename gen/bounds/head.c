@@ -1,4 +1,4 @@
-#ifdef __GNUC__ /* the file has the whole library, and intervals may not use all of values.c */
+#ifdef __GNUC__ /* the generated file contains the whole library, and may not use all of its functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wunused-parameter"

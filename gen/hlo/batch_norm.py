@@ -36,7 +36,7 @@ class _Norm:
         self.count = float(math.prod(of.dims[d] for d in self.rest))
 
     def given(self, value: Instruction, number: int) -> Instruction:
-        """Return a value in the type and layout of result `number`."""
+        """Return a value converted to the type and layout of result `number`."""
         to = self.to.children[number] if self.to.kind == "tuple" else self.to
         return self.x.laid_out(self.x.convert(value, to.dtype), to)
 
@@ -79,7 +79,7 @@ class _Norm:
         deviation, total = self.deviation(variance), self.total(gradient)
         along = self.total(op("multiply", gradient, centred))
         of_scale = op("divide", along, deviation)
-        # the part of the gradient that changes the mean and the variance
+        # the part of the gradient that passes through the mean and the variance
         steady = op("divide", along, op("add", variance, self.number(self.epsilon, variance)))
         left = op("subtract", op("subtract", op("multiply", gradient, self.number(self.count, gradient)),
                                  self.spread(total, value)), op("multiply", centred, self.spread(steady, value)))

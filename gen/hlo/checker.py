@@ -18,7 +18,7 @@ from gen.hlo.graph import (TUPLE_DEPTH, Computation, Instruction, Shape, Window,
                            shape, tuple_shape)
 from gen.hlo.scanner import Scanner
 
-TUPLE_TEXT = 1 << 20  # longest tuple shape, in characters, that is inferred from operands
+TUPLE_TEXT = 1 << 20  # maximum characters of a tuple shape that is inferred from operands
 _COMPLEX = {"f32": "c64", "f64": "c128"}
 # maximum extent of a dimension in elements, with padding and dilation included
 MOST_REACH = 1 << 60
@@ -57,7 +57,7 @@ class Check:
 
     @property
     def name(self) -> str:
-        """Return the op's name as the text has it."""
+        """Return the op's name as it is written in the text."""
         return self.draft.spoken or self.i.opcode
 
     def result(self) -> Shape:
@@ -379,14 +379,15 @@ class Check:
             total += of.dims[along]
         return array_shape(first.dtype, first.dims[:along] + (total,) + first.dims[along + 1:])
 
-    # ---- indices that are read ----
+    # ---- ops whose indices are runtime values ----
 
     def integer_type(self, number: int) -> Shape:
         return self.kinds(number, "su")
 
     def starts(self, first: int, rank: int) -> None:
-        """Check the start indices, the operands from `first` on: one scalar for each dimension, all of one integer
-        type, or one array of them."""
+        """Check the start indices, which are the operands from `first` on. They are one scalar per dimension, all of one
+        integer type, or a single array that has one index per dimension.
+        """
         count = len(self.shapes) - first
         if count == 1 and self.array(first).rank == 1:
             if self.integer_type(first).dims != (rank,):
@@ -617,8 +618,9 @@ class Check:
         return arrays[0] if len(kinds) == 1 else tuple_shape(arrays)
 
     def _combined(self) -> "Tuple[List[str], Shape]":
-        """Check that the operands are inputs of equal dimensions and an initial value for each, and that the
-        computation combines them. Return the types of the accumulators and the shape of the first input."""
+        """Check the operands of a reduction, inputs of equal dimensions and then one initial value per input, and that
+        its computation takes their types. Return the types of the accumulators and the shape of the first input.
+        """
         if not self.shapes or len(self.shapes) % 2:
             self.fail(f"expected as many inputs as initial values, found {len(self.shapes)} operands")
         count = len(self.shapes) // 2
@@ -640,7 +642,7 @@ class Check:
                 f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
         return sums, first
 
-    # ---- whole arrays ----
+    # ---- ops on whole arrays ----
 
     def _sort(self) -> Shape:
         first = self.array(0)
@@ -799,7 +801,7 @@ class Check:
             dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
 
-    # ---- whole arrays, and composite ops ----
+    # ---- ops on whole arrays, and composite ops ----
 
     def _fft(self) -> Shape:
         of, kind, lengths = self.array(0), self.i.attributes["fft_type"], self.i.attributes["fft_length"]

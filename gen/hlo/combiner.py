@@ -41,7 +41,7 @@ from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Se
 from gen.hlo import Instruction, dtypes, zero_sign_matters
 from gen.hlo.graph import literal_of, root_of
 
-LIMIT = 128   # maximum number of cases per element: pairs of cases are evaluated, triples use a table
+LIMIT = 128   # maximum number of cases per element; all pairs of cases are evaluated, and all triples by a table
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
 COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())
@@ -54,15 +54,16 @@ PRED: Dict[str, Callable[..., int]] = {
 class Combiner:
     """The orders in which a combiner may be applied.
 
-    free: elements may be combined in any order and grouping (floats: up to rounding in add and multiply).
-    free_but_nan: the same, at least if no float among the elements and init values is NaN.
-    associative: any grouping in order: contiguous parts may be reduced separately and combined in order.
-    start: for each component, the bit pattern that a partial accumulator may start from, even one of no elements; None
-        for init's own value, if init is not a constant. The combination of the parts is the result; if apply_init is
-        set, init must be combined with it once more. If the whole list is None, there is no such value (or no rule
-        applies), and a part starts from its first element.
-    apply_init: see start.
-    reason: one line that says why the combiner is free or not.
+    free: elements may be combined in any order and grouping; floats that are added or multiplied may then differ by
+        rounding
+    free_but_nan: true if elements may be combined in any order and grouping as long as no element and no init value is
+        a NaN
+    associative: contiguous parts may be reduced separately, if their results are combined in order
+    start: for each component, the bit pattern from which the accumulator of a part may start, even if the part has no
+        elements; None stands for init's own value, which is not a constant. If the whole list is None, there is no such
+        value, and a part starts from its first element.
+    apply_init: true if the combination of all parts must be combined with init once more
+    reason: one line that says why the combiner is free or not
     """
 
     free: bool
@@ -78,7 +79,7 @@ class Combiner:
         return self.start is not None and None not in self.start
 
     def start_of(self, component: int) -> int:
-        """Return the bit pattern that partial results of a component start from; it must be known."""
+        """Return the bit pattern from which partial results of a component start. starts_known must be true."""
         pattern = self.start[component] if self.start else None
         assert pattern is not None
         return pattern
@@ -167,7 +168,7 @@ class _Body:
             id(self.parameters[n]) for n in (k, self.half + k))
 
     def inexact(self, k: int) -> bool:
-        """Return true if rounding, or the sign of a zero, depends on the order of component k, which is one op."""
+        """Return true if the order of elements can change the rounding or a zero's sign in component k, which is one op."""
         return dtypes.TABLE[self.dtypes[k]].kind in ("float", "complex")
 
     def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":
@@ -285,13 +286,13 @@ def _text(values: Sequence[int], kinds: Sequence[str]) -> str:
 # ---- rule 1 --------------------------------------------------------------------------------------------------------
 
 def identity(opcode: str, dtype: str) -> Optional[int]:
-    """Return the bit pattern of an op's identity element (it maps a NaN to a NaN), or None."""
+    """Return the bit pattern of an op's identity element, or None. Combined with it, a NaN stays a NaN."""
     kind = dtypes.TABLE[dtype]
     if opcode == "xor" or opcode == "or":
         return 0
     if opcode == "and":
         return (1 << kind.bits) - 1
-    if kind.kind == "complex":   # 1 + 0i is not an identity: infinities and signs of zeros change
+    if kind.kind == "complex":   # 1 + 0i is no identity, because it changes infinities and signs of zeros
         return dtypes.encode(complex(-0.0, -0.0), dtype) if opcode == "add" else None
     if opcode in ("add", "multiply"):
         return dtypes.encode((-0.0 if kind.kind == "float" else 0) if opcode == "add" else 1, dtype)
@@ -319,8 +320,9 @@ def _one_op(body: _Body, k: int, simple: bool) -> Combiner:
 # ---- rule 2 --------------------------------------------------------------------------------------------------------
 
 def _sameness(level: int, dtype: str) -> "Callable[[int], Hashable]":
-    """Return the equivalence of bit patterns by level: all bits count (0); NaNs are equal (1); both zeros are equal too
-    (2)."""
+    """Return a key function: two bit patterns count as equal if their keys are. At level 0 all bits must be equal; at
+    level 1 all NaNs are equal; at level 2 both zeros are equal too.
+    """
     if not level or dtypes.TABLE[dtype].kind not in ("float", "complex"):
         return lambda bits: bits
 
@@ -367,7 +369,7 @@ class _Class:
             return [0, 1]
         fixed = {_total(c, self.dtype) for c in [*self.constants, *more]}
         count = elements * self.components
-        # first, last, number of values
+        # ranges of numbers without a constant: first number, last number, how many values to take
         gaps = [(_total(1 << (bits - 1), self.dtype), _total((1 << (bits - 1)) - 1, self.dtype), count)]
         if _is_float(self.dtype):
             infinity = _total(dtypes.encode(float("inf"), self.dtype), self.dtype)

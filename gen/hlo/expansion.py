@@ -44,7 +44,7 @@ class Expander:
     def broadcast(self, value: Instruction, to: Shape, dimensions: "Sequence[int]" = ()) -> Instruction:
         """Return the value broadcast to a shape, in the shape's layout.
 
-        dimensions: the dimensions that the value has
+        dimensions: the dimensions of the shape that the value's dimensions become
         """
         if value.shape.dims == to.dims and value.shape.minor_to_major == to.minor_to_major:
             return value

@@ -50,7 +50,7 @@ def _pattern(dtype: str, draw: Callable[[], float]) -> int:
 
 def fill_constants(module: Module, seed: int) -> None:
     """Give each constant whose values the text leaves out values drawn from the seed and the constant's number.
-    `filled` of the module and its fusions says so."""
+    The field `filled` of the module and its fusions notes it."""
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
     for number, constant in enumerate(left_out):

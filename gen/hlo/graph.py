@@ -13,11 +13,11 @@ from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 from gen import algebra
 from gen.hlo import dtypes
 
-TUPLE_DEPTH = 64  # depth of nested tuples
+TUPLE_DEPTH = 64  # maximum depth of nested tuples
 
 
 class HloError(Exception):
-    """A fault in the text, at a position counted from one. str() of it is what a user sees after `error: `."""
+    """A fault in the text, with line and column, both from 1. str() of it is what a user sees after `error: `."""
 
     def __init__(self, filename: str, line: int, col: int, message: str) -> None:
         super().__init__(f"{filename}:{line}:{col}: {message}")
@@ -138,7 +138,7 @@ class Instruction:
     line: int = 0
     col: int = 0
     computation: "Optional[Computation]" = None
-    # line and column of attributes that are read after the text
+    # line and column of attributes that are checked only after the whole text is parsed
     places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -296,10 +296,10 @@ def reachable(module: Module) -> List[Computation]:
     return [computation for computation in module.computations if id(computation) in seen]
 
 
-# ---- shapes: the C headers read them -----------------------------------------------------------------------
+# ---- shapes, which the C headers parse -----------------------------------------------------------------------
 
 def _dim(word: str) -> int:
-    """Return a dimension from `shape fields`: `<=N` counts as N, an unbounded dimension as -1."""
+    """Parse a dimension in the output of `shape fields`: `<=N` gives N, an unbounded dimension -1."""
     number = word[2:] if word.startswith("<=") else word
     return int(number) if number.lstrip("-").isdigit() else -1
 
@@ -394,7 +394,7 @@ def relaid(data: bytes, source: Shape, target: Shape) -> bytes:
 
 
 def _packed_text(shape: Shape) -> str:
-    """Return the shape's text with the width in memory of packed elements."""
+    """Return the shape's text, in which packed elements have their width in memory, E(..), in the layout."""
     if shape.dtype not in dtypes.PACKED:
         return shape.text
     return f"{array_shape(shape.dtype, shape.dims, shape.minor_to_major).text[:-1]}:E({memory_bits(shape)})}}"
@@ -423,7 +423,7 @@ def memory_bits(of: Shape) -> int:
     return 8 if of.dtype == "pred" else dtypes.TABLE[of.dtype].bits
 
 
-# ---- questions to single ops ------------------------------------------------------------------------------
+# ---- properties of single ops ------------------------------------------------------------------------------
 
 def accumulator(instruction: Instruction) -> str:
     """Return the type in which a dot (with its scales) or a convolution multiplies and adds: f64 if an operand or the

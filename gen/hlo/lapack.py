@@ -127,8 +127,9 @@ class LapackCall(CheckedCall):
             *self.work(sizes[0]), *self.work(sizes[1], self.part), *self.work(sizes[2], "s32"), self.info(2)])
 
     def _decomposed(self) -> "Tuple[Tuple[int, ...], str, int, int, List[Argument]]":
-        """Return the parts of a singular value decomposition: batch dimensions, mode, rows, columns, and the arguments
-        from the rows to the right vectors."""
+        """Return what both singular value decompositions share: batch dimensions, mode, numbers of rows and of columns,
+        and LAPACK's arguments from m to ldvt.
+        """
         (batch, m, n), k = self.matrix(), min(self.matrix()[1:])
         mode = self.code("mode", {letter: letter for letter in "ASN"})
         leaves = [leaf.dims for leaf in self.call.shape.leaves()]
@@ -173,7 +174,7 @@ class LapackCall(CheckedCall):
 
     _unmqr = _ormqr
 
-    # ---- complex numbers only: for real ones there are ops ----
+    # ---- complex numbers only; calls on real numbers become other ops ----
 
     def _geqrf(self) -> Op:
         batch, m, n = self.matrix()

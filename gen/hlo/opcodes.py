@@ -37,14 +37,14 @@ class Elementwise:
 
     opcode: str
     arity: int
-    takes: str                  # kinds of operand 0, as letters; the other operands have its type
-    # type: that of operand 0 ('operand'); 'pred'; the part of a complex operand 0, else its type ('part'); or given by
-    # the method of checker.Check ('rule')
+    takes: str                  # kinds of operand 0, as letters; the other operands have the type of operand 0
+    # The result's type: 'operand' is that of operand 0; 'pred'; 'part' is that of the parts of a complex operand 0,
+    # else that of operand 0; 'rule': a method of checker.Check returns it.
     result: str = "operand"
-    kernels: str = ""           # kinds with kernels; "": all in `takes`
+    kernels: str = ""           # kinds of operand 0 for which there are kernels; "": all in `takes`
     attributes: Mapping[str, str] = field(default_factory=dict)     # name -> how the parser reads it
     optional: Tuple[str, ...] = ()  # optional attributes
-    # in kernels
+    # fields for kernels
     operator: str = ""          # C operator for numbers
     pred_operator: str = ""    # C operator for pred
     function: str = ""          # function of reals in C's and the targets' libraries
@@ -52,16 +52,16 @@ class Elementwise:
     scalar: Tuple[str, ...] = ()
     # approximate number of vector instructions per register; a lookup table may replace an expensive function
     cost: int = 1
-    # The result is rounded in float types of at most this many bits: 16 for most ops; 8 for abs, negate and the like,
-    # because some 8-bit types lack -0 or a NaN of one sign; 0: never.
+    # The result must be rounded to float types of at most this many bits: 16 for most ops; 8 for abs, negate and the
+    # like, because some 8-bit types lack -0 or a NaN of one sign; 0: never.
     rounds: int = 16
     wraps: bool = True          # a result of 2 or 4 bits is computed in a byte and must be truncated
     # x86 and Arm: a NaN result is an operand's NaN made quiet, or the processor's default NaN, so a vector form is
     # allowed
     keeps_nan: bool = False
-    # in checks
+    # fields for checks
     ulps: Optional[float] = None    # error bound of a kernel's float result in ulps; None: correctly rounded once
-    monotone: bool = False      # `function` is monotone on its domain: the ends of an interval decide its range
+    monotone: bool = False      # `function` is monotone on its domain, so the ends of an interval give its range
 
     def __post_init__(self) -> None:
         if not self.kernels:

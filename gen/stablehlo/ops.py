@@ -576,7 +576,7 @@ class Lowering(Builder):
     def _dynamic_conv(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         return self._convolution_of(op, scope, operands[:2], self.known(op, operands[2], 2, "amounts of padding"))
 
-    # ---- whole arrays ----
+    # ---- ops on whole arrays ----
 
     def _sort(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         rank = operands[0].shape.rank if operands else 0

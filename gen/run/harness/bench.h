@@ -10,7 +10,7 @@ struct bench_plan {
    * below this. */
   double spread;
   double seconds;       /* maximum seconds after the first turns */
-  double slot;          /* minimum seconds of a turn */
+  double slot;          /* minimum seconds of a turn (consecutive calls that are timed together) */
   size_t footprint;     /* bytes of all sets of buffers that calls use in rotation */
   size_t moved;         /* minimum bytes that the fusion reads and writes */
   int libraries;        /* number of workers, which run the fusion's work with a library */

@@ -1,4 +1,4 @@
-// cuda.cu - backend.h for the runtime of CUDA or HIP.
+// cuda.cu - implements backend.h with CUDA or HIP.
 #ifdef __HIPCC__
 #include <hip/hip_runtime.h>
 #define cudaDeviceProp hipDeviceProp_t
@@ -23,7 +23,7 @@
 #define cudaStreamSynchronize hipStreamSynchronize
 #define cudaStream_t hipStream_t
 #define cudaSuccess hipSuccess
-// HIP has no loads and stores past the caches for its vectors
+// HIP has no non-temporal loads and stores of vectors, which bypass the caches
 #define __stcs(to, value) (*(to) = (value))
 #define __ldcs(from) (*(from))
 #define RUNTIME "HIP"
@@ -164,7 +164,7 @@ extern "C" void backend_release(const struct sett_fusion *fusion, void *self)
 
 // ---- copies ----
 
-// 16 bytes per thread and step; steps are `threads` apart
+// A thread copies 16 bytes in each of STEPS steps; adjacent threads copy adjacent bytes.
 template <int STEPS, bool STREAM> __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, size_t n)
 {
   size_t first = (size_t)blockIdx.x * blockDim.x * STEPS + threadIdx.x;
@@ -187,7 +187,7 @@ template <int STEPS> __global__ void sum(const uint4 *__restrict__ from, unsigne
     uint4 v = i < n ? from[i] : make_uint4(0, 0, 0, 0);
     all += v.x + v.y + v.z + v.w;
   }
-  if (all == 0x12345678u) to[threadIdx.x] = all; // keeps the reads from being optimised away
+  if (all == 0x12345678u) to[threadIdx.x] = all; // so that the compiler cannot remove the reads
 }
 
 static const char *const copy_names[] = { "kernel, 16 bytes", "kernel, 4 x 16 bytes", "kernel, 4 x 16 bytes, streaming",

@@ -5,7 +5,8 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 11, MOST_BUFFERS = 8192 /* maximum number of parameters and results together */, MOST_INDEX = 8 /* maximum number of components of an index */ };
+/* MOST_BUFFERS: maximum number of parameters and results together; MOST_INDEX: maximum number of components of an index */
+enum { SETT_FUSION_ABI = 11, MOST_BUFFERS = 8192, MOST_INDEX = 8 };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -88,7 +89,8 @@ struct sett_fusion {
    * cl_command_queue; in CUDA NULL, NULL, cudaStream_t; in C NULL, NULL, const struct sett_threads *. */
   void *(*create)(void *context, void *device, int *error);
   void *(*program)(void *self); /* returns the cl_program, or NULL */
-  int (*run)(void *self, void *queue, const void *params, const void *results, void *scratch); /* arrays of cl_mem or of pointers */
+  /* params, results: arrays of cl_mem in OpenCL, else of pointers */
+  int (*run)(void *self, void *queue, const void *params, const void *results, void *scratch);
   void (*release)(void *self);
 };
 

@@ -551,8 +551,8 @@ static const char *check_calls(struct job *traced, struct compared *compared, in
   return wrong;
 }
 
-/* Repeats the run with each result that may share a parameter's buffer placed in that buffer. The results must be the
- * same, except for NaN payloads. */
+/* Repeats the run. Now each result that may share a parameter's buffer is placed in that buffer. The results must be
+ * the same, except for NaN payloads. */
 static const char *same_in_place(const struct job *job, struct job *one)
 {
   const struct sett_fusion *fusion = job->fusion;

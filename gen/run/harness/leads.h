@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETT_LEAD_GUARD = 0xFF /* The byte of guards. In floats it makes NaNs, so a kernel that uses a guard as an element returns NaNs. */, SETT_LEAD_END = 64 /* guard bytes before and after the larger array */ };
+/* SETT_LEAD_GUARD: the byte of guards. As floats they are NaNs, so a kernel that uses a guard as an element returns NaNs.
+ * SETT_LEAD_END: number of guard bytes before and after the larger array. */
+enum { SETT_LEAD_GUARD = 0xFF, SETT_LEAD_END = 64 };
 
 struct sett_lead {
   int result, number;              /* result: true for a result, false for a parameter; number: its index */
