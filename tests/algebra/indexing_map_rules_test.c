@@ -617,7 +617,7 @@ static const struct row {
     {P1, "(d0) -> (3 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4), " D0, "(d0) -> (4 - (-d0 - 1) mod 4), " D0,
      "(d0) -> (d0 mod 4 + 1), " D0},
     {P1,
-     /* two digits replace one */
+     /* one remainder is replaced by two */
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, (d1 mod 4) * 2 + d0 mod 2), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",

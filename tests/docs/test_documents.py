@@ -187,4 +187,4 @@ def test_transpose_tile(tmp_path: Path) -> None:
     kernel = explain(file, "kernel")
     assert int(found(r"__shared__ float tile_p0\[(\d+)\];", kernel)) == rows * pitch and kernel.count("__syncthreads();") == 1
     first, second = kernel.split("__syncthreads();")
-    assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before it stores to the tile, we after it loads
+    assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before the store to the tile, our kernel after the load from it

@@ -721,7 +721,7 @@ static void check_relations(void) {
   element_bits = one.packed ? (int)one.packed : 8;
   say(&one, &other);
   if (!small(&one) || !small(&other) || !model(&one, &a, NULL) || !model(&other, &b, NULL)) return;
-  /* a reshape of one to the other */
+  /* a reshape of the first array to the second one */
   answer = sett_tile_same_bytes(&one, &other);
   truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
   CHECK(answer.yes == truth && answer.no == !truth, "same bytes: %d, not %d", answer.yes, truth);
