@@ -193,6 +193,11 @@ def bitwise(op: str, a: Expression, b: Expression) -> Expression:
     """Return a & b, a | b, a ^ b, or a sum without carries. Whole bytes are followed."""
     if a.size != b.size or "lost" in (a.kind, b.kind):
         return apply(op, a.size, a, b)
+    if a.kind == "if" and b.kind == "if" and a.parts[0] == b.parts[0]:
+        return either(a.parts[0], bitwise(op, a.parts[1], b.parts[1]), bitwise(op, a.parts[2], b.parts[2]))
+    for mask, other in ((a, b), (b, a)):
+        if is_mask(mask):
+            return either(mask.parts[0], bitwise(op, mask.parts[1], other), bitwise(op, mask.parts[2], other))
     made: "List[_Byte]" = []
     for x, y in zip(_bytes(a), _bytes(b)):
         if y[0] != "byte":
@@ -210,18 +215,33 @@ def bitwise(op: str, a: Expression, b: Expression) -> Expression:
     return _joined(made)
 
 
+def is_mask(of: Expression) -> bool:
+    """Return true for one of two constants, which indices choose."""
+    return of.kind == "if" and all(side.kind == "index" and side.parts[0].is_constant for side in of.parts[1:])
+
+
+def inverted(of: Expression) -> Expression:
+    """Return the value with all bits inverted."""
+    if is_mask(of):
+        return either(of.parts[0], inverted(of.parts[1]), inverted(of.parts[2]))
+    if of.kind == "index" and of.parts[0].is_constant:
+        return index(number(~of.parts[0].constant), of.size)
+    return apply("~", of.size, of)
+
+
 # ---- what an expression reads ----
 
 
 class Reads:
     """The reads of expressions, each with the condition under which the value depends on it. of_atom: the expressions of
-    integers that were read from memory. lost: the reason why the list is not complete, or "".
+    integers that were read from memory. lost: the reason why the list is not complete, or "". rough: true if a mask of bits
+    or lanes may hide some of the reads from the value.
     """
 
     def __init__(self, of_atom: "Dict[Atom, Expression]") -> None:
         self.of_atom = of_atom
         self.found: "Dict[Tuple[Expression, Condition], None]" = {}
-        self.lost = ""
+        self.lost, self.rough = "", False
         self.seen: "Set[Tuple[Expression, Condition]]" = set()
 
     def add(self, of: Expression, under: Condition = terms.TRUE) -> None:
@@ -241,6 +261,8 @@ class Reads:
             elif kind == "index":
                 self._free(parts[0], condition, waiting)
             elif kind == "apply":
+                self.rough |= parts[0] == "select" and parts[1].kind == "apply" and parts[1].parts[0] in ("mask", "~") or \
+                    parts[0] in ("&", "|", "^") and any(p.kind == "apply" and p.parts[0] in ("mask", "~") for p in parts[1:])
                 waiting += [(part, condition) for part in parts[1:]]
             elif kind == "if":
                 choice, a, b = parts
@@ -273,5 +295,5 @@ def certain(condition: Condition) -> Condition:
     return terms.TRUE
 
 
-__all__ = ["Expression", "Reads", "apply", "bitwise", "certain", "either", "index", "join", "lost", "part", "read", "resized",
+__all__ = ["Expression", "Reads", "apply", "bitwise", "certain", "either", "index", "inverted", "is_mask", "join", "lost", "part", "read", "resized",
            "shifted"]

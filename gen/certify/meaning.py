@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import expressions, terms, types
+from gen.certify.builtins import _OF_TYPES, _PLAIN
 from gen.certify.expressions import Expression
 from gen.certify.reader import Node, Reader
 from gen.certify.terms import ZERO, Atom, Condition, Term, number
@@ -111,7 +112,7 @@ class Meaning(Walk):
         """Return a value with its expression, which also says what the integers made since `mark` are."""
         if isinstance(result, Number):
             assert isinstance(of, Expression)
-            for part in (result.term, result.condition):
+            for part in (result.term, result.condition, result.bits):
                 for atom in part.free if part is not None else ():
                     if not atom.known and atom.number > mark:
                         self.of_atom.setdefault(atom, of)
@@ -175,6 +176,17 @@ class Meaning(Walk):
         if isinstance(type, Int):
             if op in ("<<", ">>") and b.kind == "index" and b.parts[0].is_constant and b.parts[0].constant < type.bits:
                 return expressions.shifted(a, b.parts[0].constant * (1 if op == "<<" else -1), type.signed)
+            if a.kind == b.kind == "index":
+                x, y = (_in_range(of.parts[0], type) for of in (a, b))
+                if op in ("+", "-", "*"):
+                    made = x + y if op == "+" else x - y if op == "-" else terms.product(x, y)
+                    return expressions.index(made, size(type))
+                if op in ("<", ">", "<=", ">=", "==", "!=") and all(type.range[0] <= bound <= type.range[1] for of in (x, y)
+                                                                    for bound in terms.bounds(of)):
+                    holds = {"<": lambda: terms.less(x, y), ">": lambda: terms.less(y, x), "<=": lambda: terms.at_most(x, y),
+                             ">=": lambda: terms.at_most(y, x), "==": lambda: terms.equal(x, y),
+                             "!=": lambda: terms.negated(terms.equal(x, y))}[op]()
+                    return expressions.either(holds, expressions.index(terms.ONE, 4), expressions.index(ZERO, 4))
             if op in ("&", "|", "^", "+"):
                 return expressions.bitwise(op, a, b)
         width = 4 if op in ("<", ">", "<=", ">=", "==", "!=") else size(type)
@@ -209,7 +221,7 @@ class Meaning(Walk):
         width = size(result.type.element)
         made = [self._applied(op, kind.element, x, y) for x, y in zip(self._lanes(one, kind.lanes), self._lanes(two, kind.lanes))]
         if op in ("<", ">", "<=", ">=", "==", "!="):
-            made = [expressions.apply("mask", width, of) for of in made]
+            made = [_masked(of, width) for of in made]
         return self._with(result, made, mark)
 
     def _of_unary(self, node: Node) -> Value:
@@ -221,7 +233,8 @@ class Meaning(Walk):
         result = super()._of_unary(Node("unary", node.at, op, Node("value", inner.at, value)))
         if isinstance(value, Lanes) and isinstance(result, Lanes):
             width = size(result.type.element)
-            return self._with(result, [expressions.apply(op, width, of) for of in self._lanes(value, 1)], mark)
+            return self._with(result, [expressions.inverted(of) if op == "~" else expressions.apply(op, width, of)
+                                       for of in self._lanes(value, 1)], mark)
         if isinstance(value, Number) and isinstance(result, Number) and op != "!" and result.of is None:
             if result.term is None or not all(atom.known for atom in result.term.free):
                 of = expressions.resized(self._expression(value), size(result.type), getattr(value.type, "signed", False)) \
@@ -400,7 +413,7 @@ class Meaning(Walk):
         result = super()._of_choose(Node("choose", node.at, first, *(Node("value", node.at, of) for of in (a, b))))
         assert isinstance(result, Lanes)
         width, count = size(result.type.element), result.type.lanes
-        return self._with(result, [expressions.apply("select", width, c, x, y) for c, x, y in zip(
+        return self._with(result, [_selected(c, x, y, width) for c, x, y in zip(
             self._lanes(chooser, 1), self._lanes(a, count), self._lanes(b, count))], mark)
 
     # ---- memory ----
@@ -545,6 +558,17 @@ class Meaning(Walk):
         element: Type = type
         while isinstance(element, Array):
             element = element.element
+        if initial is not None and initial.kind == "braces" and isinstance(type, Record) and \
+                not any(part.kind == "braces" for part in initial.parts[0]):
+            fields = type.fields[:1] if type.union else type.fields
+            made: "Dict[int, Expression]" = {}
+            with self._unrecorded():
+                for (name, of), part in zip(fields, initial.parts[0]):
+                    found = type.field(name)
+                    if found is not None and isinstance(of, (Int, Float, Vector)):
+                        made[found[0]] = self._expression(self._converted(self._value(part), of, part.at))
+            self._set_contents(memory, made)
+            return
         if initial is None or initial.kind != "braces" or not isinstance(element, (Int, Float, Vector)):
             if initial is not None and initial.kind != "braces":
                 with self._unrecorded():
@@ -655,8 +679,8 @@ class Meaning(Walk):
     def _of_call(self, node: Node) -> Value:
         callee, arguments = node.parts
         name = callee.parts[0] if callee.kind == "name" else ""
-        from gen.certify.builtins import _PLAIN
-        if not name or name in self.reader.functions or not (name in _PLAIN or _TAKES_VALUES.fullmatch(name)):
+        if not name or name in self.reader.functions or not (
+                name in _PLAIN or name in _OF_TYPES and "cpu" not in name or _TAKES_VALUES.fullmatch(name)):
             return super()._of_call(node)
         values = [None if _is_type(argument) else self._value(argument) for argument in arguments]
         wrapped = [argument if value is None else Node("value", argument.at, value)
@@ -689,8 +713,13 @@ class Meaning(Walk):
             whole = self._read(place.memory, self._bytes_at(place) + by.term.times(2 * count), 2 * count)
             made = [expressions.apply("f16 to f32", 4, expressions.part(whole, 2 * n, 2)) for n in range(count)]
             return self._with(result, made if isinstance(result, Lanes) else made[0], mark)
+        wide = next((value for value in values if isinstance(value, Lanes)), None)
+        if isinstance(result, Number) and wide is not None and name in ("isnan", "isinf", "isfinite", "signbit"):
+            width = size(wide.type.element)
+            made = [expressions.apply(name, width, of) for of in self._lanes(wide, 1)]
+            return self._with(Lanes(Vector(Int(8 * width, True), wide.type.lanes), -1, 1), made, mark)
         if isinstance(result, Number):
-            if name == "select":
+            if name == "select" or wide is not None:
                 return result
             return self._with(result, expressions.apply(name, size(result.type), *(self._expression(v) for v in values)), mark)
         assert isinstance(result, Lanes)
@@ -709,6 +738,8 @@ class Meaning(Walk):
         sides = [self._lanes(v, count) for v in values]
         if any(len(side) != count for side in sides):
             return result
+        if name == "select":
+            return self._with(result, [_selected(c, y, x, width) for x, y, c in zip(*sides)], mark)
         return self._with(result, [expressions.apply(name, width, *(side[n] for side in sides)) for n in range(count)], mark)
 
     def _put_half(self, values: "List[Value]", name: str, at: Token) -> None:
@@ -744,6 +775,32 @@ class Meaning(Walk):
         if to.memory is None and to.cell is not None and to.cell.value is None:
             self._set(to.cell, self._fresh(to.cell.type, True))
         self._put(to, Array(Int(8, False), whole.size), whole, at)
+
+
+def _in_range(term: Term, type: Int) -> Term:
+    """Return a constant, which is kept modulo 2^bits, in the range of its type."""
+    if term.is_constant and type.signed and term.constant > type.range[1]:
+        return number(term.constant - (1 << type.bits))
+    return term
+
+
+def _masked(of: Expression, width: int) -> Expression:
+    """Return the lane of a mask: all bits are set where a comparison holds."""
+    if expressions.is_mask(of):
+        return expressions.either(of.parts[0], expressions.index(number(-1), width), expressions.index(ZERO, width))
+    if of.kind == "index" and of.parts[0].is_constant:
+        return expressions.index(number(-1) if of.parts[0].constant else ZERO, width)
+    return expressions.apply("mask", width, of)
+
+
+def _selected(chooser: Expression, a: Expression, b: Expression, width: int) -> Expression:
+    """Return the lane that a mask selects."""
+    if expressions.is_mask(chooser):
+        then, other = (side.parts[0].constant for side in chooser.parts[1:])
+        return expressions.either(chooser.parts[0], a if then else b, a if other else b)
+    if chooser.kind == "index" and chooser.parts[0].is_constant:
+        return a if chooser.parts[0].constant else b
+    return expressions.apply("select", width, chooser, a, b)
 
 
 def _is_type(node: Node) -> bool:

@@ -204,6 +204,8 @@ class Semantics:
                     continue
                 if answer.kind == "unknown":
                     raise NotProved("no solver decides it in time")
+                if own and lane.does.rough:
+                    raise NotProved("a mask of lanes")
                 if not all(atom.known for atom in free):
                     raise NotProved("an element that read integers select")
                 values = {atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()}
