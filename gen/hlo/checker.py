@@ -385,8 +385,8 @@ class Check:
         return self.kinds(number, "su")
 
     def starts(self, first: int, rank: int) -> None:
-        """Check the start indices, which are the operands from `first` on. They are one scalar per dimension, all of one
-        integer type, or a single array that has one index per dimension.
+        """Check the start indices: the operands from `first` on. They are one scalar per dimension, all of the
+        same integer type, or a single array that has one index per dimension.
         """
         count = len(self.shapes) - first
         if count == 1 and self.array(first).rank == 1:

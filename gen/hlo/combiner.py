@@ -168,7 +168,7 @@ class _Body:
             id(self.parameters[n]) for n in (k, self.half + k))
 
     def inexact(self, k: int) -> bool:
-        """Return true if the order of elements can change the rounding or a zero's sign in component k, which is one op."""
+        """Return true if the order of elements can change rounding or a zero's sign in component k, which is one op."""
         return dtypes.TABLE[self.dtypes[k]].kind in ("float", "complex")
 
     def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":

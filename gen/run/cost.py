@@ -123,7 +123,7 @@ def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
     """Return the cost of all calls of a program.
 
     traced: the traced program, if there is one; its results need memory too, and the reference of the whole program
-    runs in addition to those of the calls
+        runs in addition to those of the calls
     """
     if program.is_one and not traced:
         return cost(program.whole)

@@ -22,7 +22,7 @@ class CheckResult:
     compared: int = 0
     unbounded: int = 0  # the number of compared elements whose allowed interval is unbounded
     unbounded_nan: int = 0  # unbounded elements that are NaN in the reference
-    unbounded_integers: int = 0  # integers and preds
+    unbounded_integers: int = 0  # unbounded elements that are integers or preds
     unbounded_moderate: int = 0  # unbounded elements in rounds of moderate inputs
     # names of the ops (in gen/bounds), apart from overflow, that make an interval unbounded
     unknown: Sequence[str] = ()

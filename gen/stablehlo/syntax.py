@@ -500,8 +500,7 @@ class Reader:
         """Read operands, `key = value` and bare words separated by commas. The operands may be in parentheses.
 
         keys: the generic name of each attribute, by its name in the short form. Bare words and values without a key
-            are named by
-        their number: "0", "1", ..
+            are named by their number: "0", "1", ..
         """
         scanner, words = self.scanner, 0
         bracket = scanner.accept("(")
