@@ -14,7 +14,7 @@ from gen.certify.terms import Atom, Condition, Printer, Term
 from gen.certify.values import Access, Found, Memory
 
 TOGETHER = 12               # maximum number of pairs of accesses in one query
-MOST_POINTS = 200_000       # maximum number of points that are enumerated
+MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,13 @@ class Questions:
         """Ask about several accesses in one query; if that is not proved, ask about each of them."""
         for begin in range(0, len(others), TOGETHER):
             part = others[begin:begin + TOGETHER]
+            shared = frozenset(self._shared()) if groups else frozenset(self._shared() | self.found.groups)
             printer, question, line = self._race(a, part, groups)
             if self.solvers.ask(printer.lines + [f"(assert {line})"], question, True).kind != "proved":
                 for b in part:
                     atoms = self.found.groups if groups else self.found.items | self.found.groups
-                    if a is b and _determined(a, atoms, self.solvers):
+                    differ = _different(Printer(), self.found.groups if groups else self.found.items)
+                    if peeled(a, b, differ, shared, self.solvers) or a is b and _determined(a, atoms, self.solvers):
                         continue
                     printer, question, line = self._race(a, [b], groups)
                     self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a)
@@ -224,6 +226,120 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
     return f"(and (< {one} (+ {two} {m})) (< {two} (+ {one} {n})))"
 
 
+# ---- digits of an element's number ----
+
+
+def peeled(a: Access, b: Access, differ: str, shared: "frozenset[Atom]", solvers: Solvers) -> bool:
+    """Return true if two accesses are proved never to meet under the condition `differ`, because the number of an element
+    determines its digits. If x = n F + G and 0 <= G < n, then equal x have equal F and equal G. The solver is asked
+    whether 0 <= G < n for strides n in the access's offset, and finally whether equal F and G and `differ` contradict.
+    """
+    unit = gcd(a.unit, b.unit)
+    factors = a.unit // unit, b.unit // unit
+    x, y = (_in_digits(of.offset.times(factor)) for of, factor in zip((a, b), factors))
+    step = gcd(a.width * factors[0], b.width * factors[1])
+    for term in (x, y):
+        step = gcd(step, term.constant, *(f for _, f in term.parts))
+    if x.parts != y.parts or a.width * factors[0] != step or b.width * factors[1] != step:
+        return False
+    x, y = (Term(tuple((at, f // step) for at, f in term.parts), term.constant // step) for term in (x, y))
+    waiting, done = [(Term(x.parts, 0), x.constant, y.constant)], []    # type: List[Tuple[Term, int, int]], List[Tuple[Term, int, int]]
+    equal: "Set[Atom]" = set(shared)
+    while waiting:
+        form, one, two = waiting.pop()
+        form = Term(tuple((atom, f) for atom, f in form.parts if atom not in equal and not atom.free <= equal), 0)
+        parts = _peel(form, one, two, a, b, solvers) if len(form.parts) > 1 or one or two else None
+        if parts is not None:
+            waiting += parts
+            continue
+        done.append((form, one, two))
+        if len(form.parts) == 1 and one == two:
+            equal.add(form.parts[0][0])
+            waiting += [of for of in done if len(of[0].parts) > 1]
+            done = [of for of in done if len(of[0].parts) <= 1]
+    if len(done) == 1 and done[0][0].parts == x.parts:
+        return False
+    printer = Printer()
+    lines = [f"(= (+ {printer.term(form, '@1', shared)} {terms._int(one)}) (+ {printer.term(form, '@2', shared)} {terms._int(two)}))"
+             for form, one, two in done]
+    for access, copy in ((a, "@1"), (b, "@2")):
+        lines += [printer.condition(c, copy, shared) for c in access.path]
+        for atom in terms.all_free([access.offset]):
+            printer.atom(atom, copy, shared)
+    lines += [differ] if differ else []
+    return solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
+                       f"two steps have the same digits of an element of {a.memory.name}").kind == "proved"
+
+
+def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers) -> "Optional[List[Tuple[Term, int, int]]]":
+    """Split a sum with two constants (for the two accesses) into n F + G; return F and G, or None."""
+    for n in sorted({abs(f) for _, f in form.parts if abs(f) > 1}, reverse=True):
+        high = Term(tuple((atom, (2 * f + n) // (2 * n)) for atom, f in form.parts if (2 * f + n) // (2 * n)), 0)
+        low = form - high.times(n)
+        if not high.parts or not (low.parts or one or two):
+            continue
+        carries = one // n, two // n        # constants beyond n count as multiples of n
+        rests = one % n, two % n
+        if all(_within(low + terms.number(rest), n, access, solvers) for rest, access in zip(rests, (a, b))):
+            if low.parts or rests[0] != rests[1]:
+                return [(high, *carries), (low, *rests)]
+            return [(high, *carries)]
+    return None
+
+
+def _within(term: Term, n: int, access: Access, solvers: Solvers) -> bool:
+    """Return true if 0 <= term < n is proved under an access's conditions."""
+    lo, hi = terms.bounds(term)
+    if 0 <= lo and hi < n:
+        return True
+    if not terms.all_free([term]):
+        return False
+    printer = Printer()
+    text = printer.term(term)
+    lines = [f"(or (< {text} 0) (<= {n} {text}))", *(printer.condition(c) for c in _relevant(access.path, terms.all_free([term])))]
+    return solvers.ask(printer.lines + [f"(assert {line})" for line in lines], f"a digit is not below {n}", True).kind == "proved"
+
+
+def _in_digits(term: Term) -> Term:
+    """Return an equal term without remainders, in which the digits of a variable that is divided replace the variable."""
+    while True:
+        found = next(((atom, f) for atom, f in term.parts if atom.kind == "mod"), None)
+        if found is None:
+            break
+        atom, f = found
+        inner, by = atom.of
+        assert isinstance(inner, Term) and isinstance(by, int)
+        term = term - Term(((atom, f),), 0) + (inner - terms.quotient(inner, by).times(by)).times(f)
+    by_variable: "Dict[Atom, Set[int]]" = {}
+    waiting, seen = [atom for atom, _ in term.parts], set()     # type: List[Atom], Set[Atom]
+    while waiting:
+        atom = waiting.pop()
+        if atom in seen:
+            continue
+        seen.add(atom)
+        for of in atom.of:
+            if isinstance(of, Term):
+                waiting += [inner for inner, _ in of.parts]
+        if atom.kind == "div" and isinstance(atom.of[0], Term) and isinstance(atom.of[1], int):
+            own = atom.of[0]
+            if len(own.parts) == 1 and own.parts[0][1] == 1 and own.constant == 0 and own.parts[0][0].kind == "var":
+                by_variable.setdefault(own.parts[0][0], set()).add(atom.of[1])
+    for variable, divisors in by_variable.items():
+        by = sorted(divisors)
+        if any(q % p for p, q in zip(by, by[1:])) or variable.lo < 0:
+            continue
+        whole = terms.of(variable)
+        levels = [whole, *(terms.quotient(whole, p) for p in by)]
+        sums = levels[-1:]      # each level as a sum of the digits above it
+        for level, step in zip(reversed(levels[:-1]), reversed([q // p for p, q in zip([1, *by], by)])):
+            sums.insert(0, sums[0].times(step) + terms.modulo(level, step))
+        for level, total in zip(levels, sums):
+            factor = next((f for atom, f in term.parts if terms.of(atom) == level), 0)
+            if factor and total != level:
+                term = term - level.times(factor) + total.times(factor)
+    return term
+
+
 def _different(printer: Printer, atoms: "Set[Atom]") -> str:
     parts = []
     for atom in atoms:
@@ -286,16 +402,17 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
     for n, a in enumerate(writes):
         for b in writes[n:]:
             printer, free = Printer(), set()    # type: Printer, Set[Atom]
-            lines = [overlap(printer, a, b, frozenset())]
+            lines, differ = [overlap(printer, a, b, frozenset())], ""
             if a is b:
                 free = terms.all_free([a.offset, *a.path])
                 if not free:
                     continue
                 lines.append(_different(printer, free))
+                differ = _different(Printer(), free)
             lines += [printer.condition(c, "@1") for c in a.path] + [printer.condition(c, "@2") for c in b.path]
             asserted, about = [f"(assert {line})" for line in lines], f"an element of {a.memory.name} is written twice"
             answer = solvers.ask(printer.lines + asserted, about, True)
-            if answer.kind == "unknown" and not (a is b and _determined(a, free, solvers)):
+            if answer.kind == "unknown" and not peeled(a, b, differ, frozenset(), solvers) and not (a is b and _determined(a, free, solvers)):
                 answer = solvers.ask(printer.lines + asserted, about)
                 if answer.kind != "proved":
                     return False
@@ -428,6 +545,15 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
     """
     atoms = set(free) | terms.all_free(path)
     total = 1
+    for atom in sorted(atoms, key=lambda a: a.number):      # the digits of a variable are counted apart
+        by = [1, *_divisors(path, atom)]
+        if len(by) > 1 and not atom.lo and not any(q % p for p, q in zip(by, [*by[1:], atom.hi + 1])):
+            digits = [terms.variable("digit", 0, q // p - 1, True) for p, q in zip(by, [*by[1:], atom.hi + 1])]
+            whole = terms.ZERO
+            for digit, p in zip(digits, by):
+                whole = whole + digit.times(p)
+            path = [terms.substituted(c, atom, whole) for c in path]
+            atoms = atoms - {atom} | terms.all_free(digits)
     while atoms:
         group = {next(iter(atoms))}
         conditions = _relevant(path, group)
@@ -443,9 +569,7 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
                 continue
             if points > MOST_POINTS:
                 return None
-            ordered = list(group)
-            points = sum(all(terms.holds(c, dict(zip(ordered, values))) for c in conditions)
-                         for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)))
+            points = sum(1 for _ in terms.each(group, conditions, None))
         total *= points
         atoms -= group
     return total
@@ -497,12 +621,10 @@ def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]"
     if written is None or points > MOST_POINTS:
         return False, f"some elements are written twice, and {points} places are too many to go through"
     for access in writes:
-        ordered = list(terms.all_free([access.offset, *access.path]))
         factor = access.unit // unit
-        for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)):
-            given = dict(zip(ordered, values))
-            if all(terms.holds(c, given) for c in access.path):
-                at = terms.evaluate(access.offset, given) * factor
-                written[at:at + access.width * factor] = b"\1" * (access.width * factor)
+        part = b"\1" * (access.width * factor)
+        for offset in terms.each(terms.all_free([access.offset, *access.path]), access.path, access.offset):
+            at = offset * factor
+            written[at:at + len(part)] = part
     missing = written.find(b"\0")
     return (True, f"element {missing} of {bytes_of // unit} is not written") if missing >= 0 else (False, "")

@@ -9,7 +9,7 @@ an integer that was read from memory keeps its value, but never whether a proper
 from __future__ import annotations
 
 import itertools
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 Range = Tuple[int, int]
 _numbers = itertools.count()
@@ -500,10 +500,55 @@ def holds(c: object, values: "Mapping[Atom, int]") -> bool:
     return (all if c.kind == "and" else any)(holds(part, values) for part in c.of)
 
 
+def python(part: object, names: "Mapping[Atom, str]") -> str:
+    """Return the text of a Python expression for a term or a condition. names: the names of the variables."""
+    if isinstance(part, Term):
+        words = [f"{factor} * {python(atom, names)}" for atom, factor in part.parts]
+        return f"({' + '.join([*words, str(part.constant)])})"
+    if isinstance(part, Atom):
+        if part.kind == "var":
+            return names[part]
+        if part.kind == "ite":
+            c, a, b = part.of
+            return f"({python(a, names)} if {python(c, names)} else {python(b, names)})"
+        a, b = (python(of, names) if isinstance(of, Term) else str(of) for of in part.of[:2])
+        if part.kind == "quo":
+            return f"({a} // {b} if {b} > 0 else 0)"
+        return f"({a} {({'div': '//', 'mod': '%', 'mul': '*', 'and': '&', 'or': '|', 'xor': '^'})[part.kind]} {b})"
+    assert isinstance(part, Condition)
+    if part.kind in ("true", "false"):
+        return part.kind.capitalize()
+    if part.kind == "open":
+        return f"({names[part.of[0]]} == 1)"    # type: ignore[index]
+    if part.kind in ("le", "eq"):
+        return f"({python(part.of[0], names)} {'<=' if part.kind == 'le' else '=='} 0)"
+    if part.kind == "not":
+        return f"(not {python(part.of[0], names)})"
+    return f"({f' {part.kind} '.join(python(of, names) for of in part.of)})"
+
+
+def each(atoms: "Iterable[Atom]", path: "Sequence[Condition]", value: "Optional[Term]") -> "Iterator[int]":
+    """Yield a term's value (0 without a term) for all values of the variables for which the conditions hold."""
+    ordered = sorted(atoms, key=lambda atom: atom.number)
+    names = {atom: f"v{n}" for n, atom in enumerate(ordered)}
+    lines, waiting = ["def each():"], list(path)
+    for n in range(len(ordered) + 1):
+        ready = [c for c in waiting if c.free <= set(ordered[:n])]
+        waiting = [c for c in waiting if c not in ready]
+        for c in ready:
+            lines.append(" " * len(lines) + f"if {python(c, names)}:")
+        if n < len(ordered):
+            lines.append(" " * len(lines) + f"for {names[ordered[n]]} in range({ordered[n].lo}, {ordered[n].hi + 1}):")
+    lines.append(" " * len(lines) + f"yield {python(value, names) if value is not None else 0}")
+    scope: "Dict[str, Any]" = {}
+    exec("\n".join(lines), scope)
+    return scope["each"]()
+
+
 def all_free(parts: "Iterable[object]") -> "Set[Atom]":
     return {atom for part in parts if isinstance(part, (Term, Condition)) for atom in part.free}
 
 
 __all__ = ["Atom", "Condition", "FALSE", "ONE", "Printer", "Range", "TRUE", "Term", "ZERO", "all_free", "at_most", "bits",
-           "both", "bounds", "chosen", "clear", "either", "equal", "evaluate", "holds", "less", "negated", "number", "of",
+           "both", "bounds", "chosen", "clear", "each", "either", "equal", "evaluate", "holds", "less", "negated", "number", "of",
            "open_condition", "product", "quotient", "quotient_of", "remainder", "substituted", "truncated", "variable"]

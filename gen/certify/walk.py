@@ -31,7 +31,7 @@ MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
 # maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
 MOST_TURNS = 12
 MOST_TRIED = 3              # maximum depth of loops whose steps are tried inside each other
-MOST_UNROLLED = 64          # maximum number of steps of an unrolled loop
+MOST_UNROLLED = 16          # maximum number of steps of an unrolled loop
 
 
 class _Exits:
@@ -234,8 +234,15 @@ class Walk:
         """Evaluate without recording accesses, obligations and barriers."""
         kept = self.found.accesses, self.found.obligations, self.found.barriers, self.order
         self.found.accesses, self.found.obligations, self.found.barriers = [], {}, {}
+        depth, active, phase = len(self.logs), self.active, self.phase
         try:
             yield
+        except Unknown:
+            while len(self.logs) > depth:       # logs of branches that the exception left
+                for cell, old in self.logs.pop().items():
+                    cell.value = old
+            self.active, self.phase = active, phase
+            raise
         finally:
             self.found.accesses, self.found.obligations, self.found.barriers, self.order = kept
 
@@ -825,7 +832,7 @@ class Walk:
             if first is not None:
                 self._statement(first)
             counted = self._counted(condition, step, body)
-            if counted is None:
+            if counted is None and not self._is_long(node):
                 exits = self._unrolled(node)
                 if exits is not None:
                     return exits
@@ -905,18 +912,30 @@ class Walk:
         except Unknown:
             return terms.open_condition("peek")
 
+    def _changed(self, node: Node) -> "Tuple[Set[str], List[Cell]]":
+        """Return the names that a loop assigns to, and the variables among them that have no memory."""
+        changed: "Set[str]" = set().union(*(_assigned(part) for part in node.parts[1:] if part is not None))
+        return changed, list(dict.fromkeys(
+            cell for name in sorted(changed) for cell in [self._lookup(name.removesuffix("[]"))]
+            if isinstance(cell, Cell) and cell.memory is None and not isinstance(cell, _Reference)
+            and not (name.endswith("[]") and isinstance(cell.type, Pointer))))
+
+    def _is_long(self, node: Node) -> bool:
+        """Return true if a variable that each step moves by a constant gives a loop more steps than are walked one by one."""
+        _, condition, step, body = node.parts
+        changed, cells = self._changed(node)
+        inductive = self._inductive(body, step, changed)
+        moves = {cell: (cell.value, by) for cell in cells for by in [self._moves(cell, inductive)] if by is not None and cell.value}
+        counts = self._counts(condition, moves, changed) if condition is not None else None
+        trips = self._trips(condition, *counts, changed) if counts is not None else None
+        return trips is not None and (not trips.is_constant or trips.constant > MOST_UNROLLED)
+
     def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
         """Walk a loop once, for an arbitrary step k."""
         _, condition, step, body = node.parts
         key = (node.at, self.site)
         trips, k = None, None
-        changed = _assigned(body) | (_assigned(step) if step is not None else set())
-        if condition is not None:
-            changed |= _assigned(condition)
-        cells = list(dict.fromkeys(
-            cell for name in sorted(changed) for cell in [self._lookup(name.removesuffix("[]"))]
-            if isinstance(cell, Cell) and cell.memory is None and not isinstance(cell, _Reference)
-            and not (name.endswith("[]") and isinstance(cell.type, Pointer))))
+        changed, cells = self._changed(node)
         inductive = self._inductive(body, step, changed)
         entry: "Dict[Cell, Optional[Value]]" = {cell: cell.value for cell in cells}
         moves: "Dict[Cell, Tuple[Value, Term]]" = {}
@@ -1003,14 +1022,13 @@ class Walk:
         self._forget()
         if trips is not None and trips.is_constant and not breaks_before:
             total = trips
+        elif trips is not None and not breaks_before:
+            total = chosen(terms.at_most(trips, ZERO), ZERO, trips)
         else:
             hi = bounds(k)[1]
             total = terms.variable("steps", 0, hi + 1, not breaks_before and counted is not None)
             if self._varies(k) or any(self._varies(c) for c in [*self.path]) or trips is None or self._varies(trips):
                 self.found.varying |= total.free
-            if trips is not None and not breaks_before:
-                none = both(terms.at_most(trips, ZERO), terms.equal(total, ZERO))
-                facts.append(terms.either(terms.equal(total, trips), none))
         at_step(total, own)
         if trips is None and condition is not None and not breaks_before:
             with self._under(TRUE):
@@ -2010,25 +2028,33 @@ def _assignments(node: Node) -> "List[str]":
     """Return the names that a tree assigns to, passes by reference or takes the address of, once for each time. NAME[]
     means that only a part of NAME is meant: an element of a vector, or the target of a pointer.
     """
-    def made() -> "List[str]":
+    def of_node(one: Node) -> "List[str]":
         found = []
-        for one in _all(node):
-            target = one.parts[1] if one.kind in ("assign", "after") else \
-                one.parts[1] if one.kind == "unary" and one.parts[0] == "&" else None
-            part = ""
-            while target is not None and target.kind in ("group", "index", "member"):
-                part = part if target.kind == "group" else "[]"
-                target = target.parts[0]
-            if target is not None and target.kind == "name":
-                found.append(target.parts[0] + part)
-            if one.kind == "call":      # arguments that a function takes by reference
-                for argument in one.parts[1]:
-                    inner = argument
-                    while inner.kind in ("group", "index", "member"):
-                        inner = inner.parts[0]
-                    if inner.kind == "name" and one.parts[0].kind in ("name", "instance") and (
-                            one.parts[0].kind == "instance" or one.parts[0].parts[0].startswith("load_word")):
-                        found.append(inner.parts[0])
+        target = one.parts[1] if one.kind in ("assign", "after") else \
+            one.parts[1] if one.kind == "unary" and one.parts[0] == "&" else None
+        part = ""
+        while target is not None and target.kind in ("group", "index", "member"):
+            part = part if target.kind == "group" else "[]"
+            target = target.parts[0]
+        if target is not None and target.kind == "name":
+            found.append(target.parts[0] + part)
+        if one.kind == "call":      # arguments that a function takes by reference
+            for argument in one.parts[1]:
+                inner = argument
+                while inner.kind in ("group", "index", "member"):
+                    inner = inner.parts[0]
+                if inner.kind == "name" and one.parts[0].kind in ("name", "instance") and (
+                        one.parts[0].kind == "instance" or one.parts[0].parts[0].startswith("load_word")):
+                    found.append(inner.parts[0])
+        return found
+
+    def made() -> "List[str]":
+        found = of_node(node)
+        own: "Set[str]" = set()     # names that are declared in this block, or by this loop
+        for one in [part for part in node.parts if isinstance(part, Node)] if node.kind == "for" else reversed(list(_children(node))):
+            found += [name for name in _assignments(one) if name.removesuffix("[]") not in own]
+            if node.kind in ("block", "for") and one.kind == "declare":
+                own |= {name for name, *_ in one.parts[1]}
         return found
     return _cached("assignments", node, made)
 
