@@ -203,9 +203,9 @@ typedef struct sett_any_answer {
 } sett_any_answer;
 /* Parse a text in any notation:
  *     those of sett_notation.h
- *     an array of XLA             f32[70,300]{1,0:T(8,128)}
+ *     an array of XLA:            f32[70,300]{1,0:T(8,128)}.
  *     a nested layout of IREE
- *     Tenstorrent's tiles, faces  64x64@T(32,32)(16,16), which is read as f32[64,64]{1,0:T(32,32)(16,16)} */
+ *     Tenstorrent's tiles, faces: 64x64@T(32,32)(16,16), which is read as f32[64,64]{1,0:T(32,32)(16,16)}. */
 SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
 SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
 /* Return the layout as a map in the direction of its notation. For Triton and IREE that is from the owner to the index; for all others, from the
@@ -247,11 +247,11 @@ typedef struct sett_any_made {
 } sett_any_made;
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
  *     Arrays of XLA     The element type becomes f32.
- *     CuTe, offsets     A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
+ *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
  *                       not
  *                       divide the sizes, all swizzles of CuTe are tried. A chain of two swizzles may have no equivalent with one.
- *     CuTe, owners      Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
- *     Linear layouts    The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
+ *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
+ *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
  *     Tags, XLA         The layout is padded if only padding gives these offsets.
  *     No elements       An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
  *                       memory. Triton, Mosaic and IREE have no such arrays.
@@ -260,14 +260,14 @@ typedef struct sett_any_made {
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* Return the cheapest plan that moves an array from distribution a over threads to distribution b: sett_move_plan of the tables of both layouts.
- *     bits    size of an element
- *     lanes   number of lanes of a warp. With 0 it is that of a layout which states it; otherwise 64 if an IREE layout has 33 to 64 threads;
+ *     bits:   size of an element.
+ *     lanes:  number of lanes of a warp. With 0 it is that of a layout which states it; otherwise 64 if an IREE layout has 33 to 64 threads;
  *             otherwise 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton, Mosaic
- *     IREE                     a slot is a register, a thread is warp * lanes + lane
- *     CuTe with coordinates    its modes are register, lane, warp, block in this order
- *     CuTe with two modes      (thread, value), if its integer values are indices whose first dimension is fastest
+ *     IREE:                    a slot is a register, a thread is warp * lanes + lane.
+ *     CuTe with coordinates:   its modes are register, lane, warp, block in this order.
+ *     CuTe with two modes:     (thread, value), if its integer values are indices whose first dimension is fastest.
  * Ids of IREE wrap. A thread that exists in only one layout holds no element in the other, so the numbers of warps may differ, and the threads of a CuTe
  * layout need not fill their warps. If an array's sizes are not powers of two, registers of Triton that are outside the array hold no element.
  * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, if an element moves to another block, or if two
@@ -727,9 +727,9 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
 }
 
 /* A layout as a function from inputs to outputs.
- *     DIGITS   each output is a constant plus a sum of ((input / low) mod size) * stride
- *     BITS     each output is a constant XOR the bases of those input bits that are 1
- *     VALUES   neither of these, but the value at a point can be computed */
+ *     DIGITS:  each output is a constant plus a sum of ((input / low) mod size) * stride.
+ *     BITS:    each output is a constant XOR the bases of those input bits that are 1.
+ *     VALUES:  neither of these, but the value at a point can be computed. */
 enum { SETTP_LAYOUT_FORM_VALUES, SETTP_LAYOUT_FORM_DIGITS, SETTP_LAYOUT_FORM_BITS };
 enum { SETTP_LAYOUT_FORM_MOST = 256, SETTP_LAYOUT_FORM_WIDTH = 63 };
 typedef struct settp_layout_form_digit {
@@ -1712,7 +1712,7 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
         settp_layout_any_point(work, i, list[k].low, -1, 0);
       }
       if (k > 0 && list[k].stride < list[k - 1].stride &&
-          tiles) /* a tile can do this if it has more dimensions than the tile before it */
+          tiles) /* tiles can reorder digits if a tile has more dimensions than the tile before it */
         settp_layout_any_open(work, "not decided: expected the digits of a dimension in their order");
       if (k > 0 && list[k].stride < list[k - 1].stride) {
         settp_layout_any_no(work, "the digits of a dimension do not lie in their order");
@@ -2046,7 +2046,7 @@ SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_f
   return 0;
 }
 
-/* The same by visiting points, for forms whose sums may carry or whose sizes are no powers of two. Return 1 and change the form, or 0 if no swizzle
+/* Find such a swizzle by visiting points, for forms whose sums may carry or whose sizes are no powers of two. Return 1 and change the form, or 0 if no swizzle
  * fits, or -1 if it is not decided. If there are at most 2^16 points, all are visited; otherwise those of the dimensions whose digits first fail to
  * divide. Swizzles that read bits more than one above the highest bit of the offsets are not tried: they change nothing, because a carry into those
  * bits would have shown there. */

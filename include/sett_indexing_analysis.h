@@ -280,10 +280,11 @@ typedef struct sett_analysis_op {
   /* attributes of a window: sizes, base dilations (lhs_dilate), window dilations (rhs_dilate), and reversal as 0 or 1 */
   sett_analysis_list window, base_dilation, window_dilation, reversal;
   sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* of dot and scaled-dot */
-  /* of convolution: which dimension is the batch, which the feature, and which are the spatial dimensions, in this order */
+  /* of convolution: the numbers of the batch, feature and spatial dimensions of the input, in this order */
   sett_analysis_list lhs_labels;
-  sett_analysis_list rhs_labels; /* likewise: input feature, output feature, spatial dimensions */
-  sett_analysis_list out_labels; /* likewise: batch, feature, spatial dimensions */
+  sett_analysis_list
+      rhs_labels; /* of convolution: the input feature, output feature and spatial dimensions of the kernel */
+  sett_analysis_list out_labels; /* of convolution: the batch, feature and spatial dimensions of the output */
   int64_t feature_groups, batch_groups;
   /* For dot, scaled-dot, convolution and windows. With 1, a map from the output begins its ranges with all contracted dimensions in order (those of
    * the window, then the input features), so that the maps of all operands have the same ranges. */
@@ -404,11 +405,11 @@ typedef struct sett_analysis_memory {
 } sett_analysis_memory;
 
 /* Result of sett_analysis_coalesced.
- *     warps, bits, transactions, least   sums over all warps. bits counts an element once per warp. least is the fewest possible transactions
- *     worst, worst_least, worst_bits     transactions, least and bits of the worst warp
- *     strided, stride                    strided is 1 if adjacent lanes of the worst warp are always `stride` elements apart
- *     group, apart                       if the lanes of the worst warp form groups of `group` (at least 2) lanes with one stride, and the groups are
- *                                        `apart` elements apart; otherwise group is 0 */
+ *     warps, bits, transactions, least:  sums over all warps. bits counts an element once per warp. least is the fewest possible transactions.
+ *     worst, worst_least, worst_bits:    transactions, least and bits of the worst warp.
+ *     strided, stride:                   strided is 1 if adjacent lanes of the worst warp are always `stride` elements apart.
+ *     group, apart:                      if the lanes of the worst warp form groups of `group` (at least 2) lanes with one stride, and the groups are
+ *                                        `apart` elements apart; otherwise group is 0. */
 typedef struct sett_analysis_coalescing {
   int error, whole; /* whole is 1 if all warps were visited */
   int64_t warps, bits, transactions, least;
@@ -428,13 +429,13 @@ typedef struct sett_analysis_banks {
 /* The best layout of a class (all paddings, or all swizzles) for the accesses of some maps. It has the lowest degree; of these, the fewest turns; of
  * these,
  * the fewest bytes.
- *     degree   the most turns of a phase; -1 if not decided, and memory is then unchanged
- *     turns    turns over all accesses
- *     bound    a lower bound on the turns of any layout, because a bank delivers one word per turn
- *     count    number of members of the class, including the layout without padding or swizzle
- *     least    1 if turns = bound and bytes = 0. Members after the best one were then not examined
- *     whole    0 if least is 0 and some members were not examined, because there are too many
- *     bytes    additional memory that the layout needs */
+ *     degree:  the most turns of a phase; -1 if not decided, and memory is then unchanged.
+ *     turns:   turns over all accesses.
+ *     bound:   a lower bound on the turns of any layout, because a bank delivers one word per turn.
+ *     count:   number of members of the class, including the layout without padding or swizzle.
+ *     least:   1 if turns = bound and bytes = 0. Members after the best one were then not examined.
+ *     whole:   0 if least is 0 and some members were not examined, because there are too many.
+ *     bytes:   additional memory that the layout needs. */
 typedef struct sett_analysis_best {
   int error, degree, least, whole;
   int64_t turns, bound, count, bytes;
@@ -505,11 +506,11 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
 /* Return a map with the same accesses in another assignment to lanes. The result has dimensions only. Dimension 0 is the lane, in [0, T - 1]; v is
  * another
  * variable, in [0, V - 1].
- *     sett_analysis_deal   Adjacent lanes get adjacent values of v: with n = v * T + lane, the result has the element that map has at lane n floordiv V
+ *     sett_analysis_deal:  Adjacent lanes get adjacent values of v: with n = v * T + lane, the result has the element that map has at lane n floordiv V
  *                          and v = n mod V.
- *     sett_analysis_step   v advances by width elements, so the result is the index of the first element of a vector. Use it with the same memory and
+ *     sett_analysis_step:  v advances by width elements, so the result is the index of the first element of a vector. Use it with the same memory and
  *                          memory.width = width.
- *     sett_analysis_wide   As step, but the last result counts vectors of width elements. Use it with a memory whose elements have width times as many
+ *     sett_analysis_wide:  As step, but the last result counts vectors of width elements. Use it with a memory whose elements have width times as many
  *                          bits, and whose last dimension is width times as short.
  * step and wide are correct if width divides the vector_width that sett_map_runs gives for v. The result is UNDEFINED if bounds do not begin at 0, if
  * width does not divide V, or if the map has no result. */

@@ -472,10 +472,10 @@ SETT_PUBLIC sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map,
 SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
 
 /* The set of all images.
- *     value[i]   bounds of the values of result i
- *     exact[i]   1 if result i takes the values lo and hi
- *     count      the number of distinct images, or -1; reason says why
- *     product    1 if the image is the product of the sets lo, lo + modulus, .., hi of all results. Each set is then exact
+ *     value[i]:  bounds of the values of result i.
+ *     exact[i]:  1 if result i takes the values lo and hi.
+ *     count:     the number of distinct images, or -1; reason says why.
+ *     product:   1 if the image is the product of the sets lo, lo + modulus, .., hi of all results. Each set is then exact.
  * Law: count equals that of an enumeration, and the product contains exactly the enumerated images.
  *     (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]     [0, 24] x [0, 21] by 3, 200 points */
 typedef struct sett_map_footprint {
@@ -490,11 +490,11 @@ typedef struct sett_map_footprint {
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
 
 /* Runs of a result along a variable v, with the other variables fixed.
- *     contiguous     the largest w that divides every break: every v such that v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
- *                    Without breaks it is the extent of v. So for v = w * j + i, 0 <= i < w: result(v) = result(w * j) + i
- *     broadcast      the same for every v with result(v) not equal to result(v - 1): the result is constant in every group of w values
- *     vector_width   the largest power of two w that divides the extent of v and for which every group of w values, counted from v's lower bound, is
- *                    wholly inside or wholly outside the domain, and the results in a group are consecutive and begin with a multiple of w
+ *     contiguous:    the largest w that divides every break: every v such that v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
+ *                    Without breaks it is the extent of v. So for v = w * j + i, 0 <= i < w: result(v) = result(w * j) + i.
+ *     broadcast:     the same for every v with result(v) not equal to result(v - 1): the result is constant in every group of w values.
+ *     vector_width:  the largest power of two w that divides the extent of v and for which every group of w values, counted from v's lower bound, is
+ *                    wholly inside or wholly outside the domain, and the results in a group are consecutive and begin with a multiple of w.
  * The numbers are never too large. A flag is 1 if its number is known to be the largest.
  * sett_map_runs writes one entry per result to out, and returns 0 or an error. After an error all numbers are 1.
  *     (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector_width 8 */
@@ -2558,19 +2558,19 @@ THE NORMAL FORM
  * SETTP_MAP_MORE further points are used just before a proof. */
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
 /* Budgets of one simplification:
- *     DEPTH_MAX        nesting of quotients
- *     FORMS_MAX        names of one quotient
- *     CALLS_MAX        quotients computed
- *     LOOK_DEPTH       nesting of interval computations, and LOOKS_MAX their number inside one outer interval
- *     PRINTS_MAX       forms for which the shortest print is searched
- *     PROOF_DEPTH      nesting of the steps of a proof, and PROOFS_MAX their number
- *     POINTS_MAX       values computed by proofs that enumerate points
- *     LINS_MAX         forms in one round, and WORK_MAX in all rounds
- *     CROSSES_MAX      names recorded by settp_map_cross_names
- *     FAILURES_MAX     proofs that fail
- *     OWN_POINTS_MAX   values computed by R14
- *     POINTS_A_FORM    computed values that count as one form in WORK_MAX
- *     PRODUCTS_MAX     products that are remembered */
+ *     DEPTH_MAX:       nesting of quotients.
+ *     FORMS_MAX:       names of one quotient.
+ *     CALLS_MAX:       quotients computed.
+ *     LOOK_DEPTH:      nesting of interval computations, and LOOKS_MAX their number inside one outer interval.
+ *     PRINTS_MAX:      forms for which the shortest print is searched.
+ *     PROOF_DEPTH:     nesting of the steps of a proof, and PROOFS_MAX their number.
+ *     POINTS_MAX:      values computed by proofs that enumerate points.
+ *     LINS_MAX:        forms in one round, and WORK_MAX in all rounds.
+ *     CROSSES_MAX:     names recorded by settp_map_cross_names.
+ *     FAILURES_MAX:    proofs that fail.
+ *     OWN_POINTS_MAX:  values computed by R14.
+ *     POINTS_A_FORM:   computed values that count as one form in WORK_MAX.
+ *     PRODUCTS_MAX:    products that are remembered. */
 enum {
   SETTP_MAP_NONE = -1,
   SETTP_MAP_DEPTH_MAX = 250,
@@ -2709,7 +2709,7 @@ typedef struct settp_map_engine {
   uint32_t step_hash;
   int32_t stepped;
   int fixed; /* 1 if some atom is known to have one value only */
-  /* renamed: a quotient was printed by another name than its first. refolded: the same, but only inside a digit */
+  /* renamed: a quotient was printed by another name than its first. refolded: another name was used, but only inside a digit */
   int renamed, refolded;
   int xors;                    /* 1 if the map has a xor, so that a sum modulo 2 may become one */
   int lattices;                /* 1 if some atom is a minimum or maximum */
@@ -6261,7 +6261,7 @@ SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
   return e->lin[l].plain = n;
 }
 
-/* The same, but if it is smaller, with one digit of the sum printed as a mod. */
+/* Estimate the number of nodes of a printed sum. If it becomes smaller, one digit of the sum is printed as a mod. */
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   int count;
@@ -6960,12 +6960,12 @@ SETT_INLINE int settp_map_atom_is_xor(const settp_map_engine *e, int32_t q) {
 }
 
 /* Return a group of terms of l, divided by odd. Only terms that odd divides are in a group.
- *     pass 0      all of them, and the constant
- *     pass 1      those whose coefficient is odd times a power of two, and the constant
- *     pass 2      as pass 1, without the constant
- *     pass 3      as pass 2, only variables that occur in xors
- *     pass 4      as pass 2, only xors
- *     pass 5      only the xor in term `one` */
+ *     pass 0:     all of them, and the constant.
+ *     pass 1:     those whose coefficient is odd times a power of two, and the constant.
+ *     pass 2:     as pass 1, without the constant.
+ *     pass 3:     as pass 2, only variables that occur in xors.
+ *     pass 4:     as pass 2, only xors.
+ *     pass 5:     only the xor in term `one`. */
 SETT_INLINE int32_t settp_map_xor_group(settp_map_engine *e, int32_t l, int64_t odd, int32_t one, int pass) {
   int64_t constant = pass > 1 || e->lin[l].constant % odd ? 0 : e->lin[l].constant / odd;
   uint64_t support = 0;
@@ -8583,7 +8583,7 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
   }
   a->constraints = settp_map_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
-  if (!a->known.lin) { /* the last round left constraints, whose facts the engine must know */
+  if (!a->known.lin) { /* the last round left constraints; the engine must know what they say about forms */
     error = settp_map_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
     settp_map_known_start(&a->known);
   }
@@ -11398,7 +11398,7 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
  * lower bound lo, except for step and level, which are counted from 0. */
 typedef struct settp_map_places {
   int64_t step, level; /* step: result(v) is not result(v - 1) + 1. level: result(v) is not result(v - 1) */
-  int64_t own_step;    /* the same as step, but counted from lo */
+  int64_t own_step;    /* as step, but the positions v - lo are counted */
   int64_t align;       /* the gcd of all values of result(v) - (v - lo) */
   int64_t edge;        /* one of v - 1 and v is inside the domain, the other outside */
 } settp_map_places;
@@ -11457,7 +11457,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
     if (i >= 0) ++point[i];
   }
   for (round = 0; !all && round < SETTP_MAP_MOST_SAMPLES; ++round)
-    /* k = -1: a random point. Then the same point with v moved next to a multiple of each divisor */
+    /* k = -1 visits a random point; k >= 0 visits it with v moved next to a multiple of divisor k */
     for (k = -1; k < divisors; ++k) {
       for (i = 0; i < n && k < 0; ++i) {
         int64_t end = settp_map_draw(&random, 0, 5);

@@ -426,9 +426,9 @@ SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_
 SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
 /* Write tables with the element of every slot and the owners of every element, for one period of the ids. The number of a slot is
  * (subgroup * threads + thread) * slots + slot; the number of an element is row-major.
- *     element[slot number]   the element in this slot
- *     owner[element]         the smallest number of a slot that holds the element, or -1
- *     next[slot number]      the next larger number of a slot that holds the same element, or -1
+ *     element[slot number]:  the element in this slot.
+ *     owner[element]:        the smallest number of a slot that holds the element, or -1.
+ *     next[slot number]:     the next larger number of a slot that holds the same element, or -1.
  * To visit all owners of e: for (s = owner[e]; s >= 0; s = next[s]) ..
  * element and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; next needs owner.
  * Return 0. For a layout that is failed or too large, write nothing and return the error. */
@@ -591,7 +591,7 @@ SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, 
   return 0;
 }
 
-/* The same for a layout that was already checked. */
+/* Return the digits of the ids of a level, for a layout that was already checked. */
 SETT_INLINE settp_nested_ids settp_nested_verified(const sett_nested_layout *layout, int level) {
   settp_nested_ids ids;
   int64_t wanted;
@@ -1541,7 +1541,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
   return sett_nested_check(&layout);
 }
 
-/* Set the counts of a list, and their row-major strides, as those of a level of a layout. */
+/* Distribute the dimensions of a layout over the counts of a list, at a level (subgroups or threads); strides are row-major over the counts. */
 SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
                                                   const sett_nested_counts *counts) {
   int64_t stride, before;

@@ -329,11 +329,11 @@ typedef struct sett_notation {
 /* ---- text ---- */
 /* Parse a text in one of these notations:
  *     CuTe's layouts, tuples and tiles
- *     strides     4x8@strides(8,1)+0
- *     oneDNN      16x64@aB16b, and aliases such as nChw16c
- *     Triton      {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also spelled
- *                 #triton_gpu.blocked and #blocked
- *     Mosaic      64x8@TiledLayout(..) */
+ *     strides:    4x8@strides(8,1)+0.
+ *     oneDNN:     16x64@aB16b, and aliases such as nChw16c.
+ *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also spelled
+ *                 #triton_gpu.blocked and #blocked.
+ *     Mosaic:     64x8@TiledLayout(..). */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
 SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
@@ -381,10 +381,10 @@ SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, con
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* Compose a with (tiler, complement of the tiler in the shape of a). Mode 0 of the result is the tile, mode 1 the rest. The forms:
- *     LOGICAL   (tile, rest) mode by mode
- *     ZIPPED    ((tiles), (rests))
- *     TILED     ((tiles), rest, ..)
- *     FLAT      (tile, .., rest, ..) */
+ *     LOGICAL:  (tile, rest) mode by mode.
+ *     ZIPPED:   ((tiles), (rests)).
+ *     TILED:    ((tiles), rest, ..).
+ *     FLAT:     (tile, .., rest, ..). */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
 /* Return (a, complement of a composed with tiler). Mode 0 is a; mode 1 has the offset of each copy of a. */
@@ -459,9 +459,9 @@ SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const s
 SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
 /* Three questions about a linear layout; each function returns 1 for a proved yes. After a 0, witness is a packed number:
- *     is_zero         every value is 0                         witness: an input whose value is not 0
- *     is_injective    every value has at most one input        witness: an input other than 0 whose value is 0
- *     is_surjective   every value has at least one input       witness: a value without an input
+ *     is_zero:        every value is 0                         witness: an input whose value is not 0.
+ *     is_injective:   every value has at most one input        witness: an input other than 0 whose value is 0.
+ *     is_surjective:  every value has at least one input       witness: a value without an input.
  * witness is -1 if the answer is 1, or if a is no linear layout. */
 SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
@@ -477,8 +477,8 @@ SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 /* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
  * bytes.
  * In both distributions, the elements of a vector are in registers of one thread, and no other input bit changes the position within the vector.
- *     turns   number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes
- *     least   a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn
+ *     turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes.
+ *     least:  a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn.
  * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. The subspaces
  * are the elements that one turn of the store, or of the load, accesses; the bits of the offset above 128 bytes number the points of the complement.
  * Example: for {register = [[1]], lane = [[2], [4], ..]} and a layout with other lanes, `layout` is {offset = [..], block = []} -> {dim0 = ..}, from
@@ -781,7 +781,7 @@ SETT_INLINE sett_notation_mode settp_notation_inner(settp_notation_work *work, c
   return settp_notation_leaf(1, 0);
 }
 
-/* The same, but with an error if the layout has a swizzle or an offset. */
+/* Return the innermost shape:stride layout, but an error if the layout has a swizzle or an offset. */
 SETT_INLINE sett_notation_mode settp_notation_only(settp_notation_work *work, const sett_notation *layout) {
   if (!layout->error && layout->kind == SETT_NOTATION_CUTE && layout->parts > 1)
     settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
@@ -4730,7 +4730,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* the span of the bits that one turn accesses, of the store and of the load */
+  for (s = 0; s < 2; ++s) { /* compute the span of what one turn accesses, for the store and for the load */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);

@@ -151,7 +151,8 @@ enum {
   SETTP_RELAYOUT_CHOSEN = 8,
   /* if several rows are read in turn: number of bytes that are read from a row before the next one */
   SETTP_RELAYOUT_BURST = 1024,
-  SETTP_RELAYOUT_ZIPPED = 256, /* the same for rows that are interleaved */
+  SETTP_RELAYOUT_ZIPPED =
+      256, /* if rows are interleaved: number of bytes that are read from a row before the next one */
   /* if several rows are written in turn: number of bytes that are written to a row before the next one */
   SETTP_RELAYOUT_WRITE = 2048,
   SETTP_RELAYOUT_BLOCK = 8192,
@@ -350,7 +351,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_prefetch(const unsigned char *from, in
 #endif
 }
 
-/* The same for a length that is known at compile time: one instruction per cache line without a loop, so that more lines are in flight. */
+/* Prefetch a number of bytes that is known at compile time: one instruction per cache line without a loop, so that more lines are in flight. */
 SETTP_RELAYOUT_INLINE void settp_relayout_ask_known(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
@@ -1561,7 +1562,7 @@ SETTP_RELAYOUT_UNITS_TILE(square_u16)
 SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   const sett_relayout_plan *plan = job->plan;
   int64_t i, j, k, l;
-  /* the loops are those of settp_relayout_units_NAME */
+  /* the same three loops as in settp_relayout_units_NAME */
   for (l = 0; l < job->inner[2].n; ++l, from_at += job->inner[2].from, to_at += job->inner[2].to)
     for (j = 0; j < job->inner[1].n; ++j)
       for (i = 0; i < job->inner[0].n; ++i) {

@@ -547,7 +547,7 @@ SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int6
   return 0;
 }
 
-/* The same as sett_tile_slice, sett_tile_advance and sett_tile_advance_run, for a device. */
+/* sett_tile_slice, sett_tile_advance and sett_tile_advance_run, for a device. */
 SETTP_TILE_DEVICE void sett_tile_device_slice(sett_tile_device_iterator *iterator, int64_t first, int64_t last) {
   if (iterator->error) return;
   iterator->last = last < 0 ? 0 : last < iterator->positions ? last : iterator->positions;
@@ -881,7 +881,7 @@ SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length);
 SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
 /* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
 SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
-/* The same for the shape at the beginning of a text, which may be a tuple. If whole is 1, only blanks may follow the shape. Return 0 on an error. */
+/* Write the canonical text, as sett_tile_print does, of the shape at the beginning of a text. The shape may be a tuple. If whole is 1, only blanks may follow the shape. Return 0 on an error. */
 SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                        sett_tile_summary *summary);
 SETT_PUBLIC const char *sett_tile_message(int error);
@@ -942,12 +942,12 @@ SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
 SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
 
 /* Split arrays. Positions are those of sett_tile_part_shape.
- *     sett_tile_parts        return the number of parts
- *     sett_tile_part_shape   return the shape of the memory of each part, which is that of the largest part
- *     sett_tile_part         return the number of the part that holds an index (row-major over the split dimensions), and write the index within the
+ *     sett_tile_parts:       return the number of parts.
+ *     sett_tile_part_shape:  return the shape of the memory of each part, which is that of the largest part.
+ *     sett_tile_part:        return the number of the part that holds an index (row-major over the split dimensions), and write the index within the
  *                            part;
- *                            for an index outside the array, return SETT_TILE_UNKNOWN and write -1s
- *     sett_tile_whole        the inverse: write the index in the array and return 1; if the part has no such index, write -1s and return 0 */
+ *                            for an index outside the array, return SETT_TILE_UNKNOWN and write -1s.
+ *     sett_tile_whole:       the inverse: write the index in the array and return 1; if the part has no such index, write -1s and return 0. */
 SETT_PUBLIC int64_t sett_tile_parts(const sett_tile_shape *shape);
 SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
@@ -958,7 +958,7 @@ SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, cons
 SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types);
-/* Decide the same for a transpose: dimension i of `to` is dimension permutation[i] of `from`. */
+/* Decide if a transpose is a bitcast: dimension i of `to` is dimension permutation[i] of `from`. */
 SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types);
 /* Write the permutation with which the transpose is a bitcast, or -1s. Dimensions of size 1 keep their order. */
@@ -2257,7 +2257,7 @@ SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   return position;
 }
 
-/* The same for a position inside the layout without its tail. For padding, the index is not written. */
+/* Compute the index of the element at a position inside the layout without its tail. For padding, return 0 and do not write the index. */
 SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
   int i;
