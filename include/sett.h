@@ -246,14 +246,13 @@ typedef struct sett_any_made {
   sett_any layout;
 } sett_any_made;
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
- *     Arrays of XLA     The element type becomes f32.
+ *     Arrays of XLA:    The element type becomes f32.
  *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
- *                       not
- *                       divide the sizes, all swizzles of CuTe are tried. A chain of two swizzles may have no equivalent with one.
+ *                       not divide the sizes, all swizzles of CuTe are tried. A chain of two swizzles may have no equivalent with one.
  *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
- *     Tags, XLA         The layout is padded if only padding gives these offsets.
- *     No elements       An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
+ *     Tags, XLA:        The layout is padded if only padding gives these offsets.
+ *     No elements:      An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
  *                       memory. Triton, Mosaic and IREE have no such arrays.
  * Not decided are layouts of more than 2^16 points that consist neither of digits nor of bits, and some layouts with XLA's tiles: a tile after the first
  * can have more dimensions than the tile before it, and can then reorder the digits of a dimension or XOR its bits. */

@@ -427,8 +427,7 @@ typedef struct sett_analysis_banks {
 } sett_analysis_banks;
 
 /* The best layout of a class (all paddings, or all swizzles) for the accesses of some maps. It has the lowest degree; of these, the fewest turns; of
- * these,
- * the fewest bytes.
+ * these, the fewest bytes.
  *     degree:  the most turns of a phase; -1 if not decided, and memory is then unchanged.
  *     turns:   turns over all accesses.
  *     bound:   a lower bound on the turns of any layout, because a bank delivers one word per turn.
@@ -504,8 +503,7 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
 /* Return a map with the same accesses in another assignment to lanes. The result has dimensions only. Dimension 0 is the lane, in [0, T - 1]; v is
- * another
- * variable, in [0, V - 1].
+ * another variable, in [0, V - 1].
  *     sett_analysis_deal:  Adjacent lanes get adjacent values of v: with n = v * T + lane, the result has the element that map has at lane n floordiv V
  *                          and v = n mod V.
  *     sett_analysis_step:  v advances by width elements, so the result is the index of the first element of a vector. Use it with the same memory and
@@ -520,8 +518,7 @@ SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
 /* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow at most by one word of each bank. If row lengths are
  * multiples of memory->align elements without padding, they stay so; then accesses of this width stay aligned.
  * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative, and all bits are among those of the positions. Of equally
- * good
- * ones, it takes the first in this order:
+ * good ones, it takes the first in this order:
  *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit
  *     another swizzle with S > 0
  *     a swizzle with S < 0

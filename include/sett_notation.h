@@ -475,8 +475,8 @@ SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
- * bytes.
- * In both distributions, the elements of a vector are in registers of one thread, and no other input bit changes the position within the vector.
+ * bytes. In both distributions, the elements of a vector are in registers of one thread, and no other input bit changes the position within the
+ * vector.
  *     turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes.
  *     least:  a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn.
  * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. The subspaces
@@ -3611,8 +3611,8 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
   }
 }
 
-/* Compute registers, lanes and warps. Each is an identity over the dimensions in their order. For an operand of a product, the dimension of the sum
- * is completely in registers. */
+/* Compute the bases of registers, lanes and warps of a blocked encoding. Each enumerates its tile, with the dimensions in the encoding's order. For an
+ * operand of a product, the dimension of the sum is completely in registers. */
 SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                         const settp_notation_encoding *operand, const int64_t *shape) {
   int order[SETT_NOTATION_DIMS], i, rank = tiling->rank, k = -1;

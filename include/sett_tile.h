@@ -945,8 +945,7 @@ SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage,
  *     sett_tile_parts:       return the number of parts.
  *     sett_tile_part_shape:  return the shape of the memory of each part, which is that of the largest part.
  *     sett_tile_part:        return the number of the part that holds an index (row-major over the split dimensions), and write the index within the
- *                            part;
- *                            for an index outside the array, return SETT_TILE_UNKNOWN and write -1s.
+ *                            part; for an index outside the array, return SETT_TILE_UNKNOWN and write -1s.
  *     sett_tile_whole:       the inverse: write the index in the array and return 1; if the part has no such index, write -1s and return 0. */
 SETT_PUBLIC int64_t sett_tile_parts(const sett_tile_shape *shape);
 SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
