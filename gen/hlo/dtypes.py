@@ -1,8 +1,8 @@
 """Element types of HLO: widths, kinds, and exact conversions between numbers, texts and bits.
 
-Only `encode` and `decode` convert between numbers and bits. Floats are rounded to nearest, ties to even, from the exact
-value: a conversion through a wider float would round twice. A value beyond the largest finite one becomes infinity;
-in a type without infinity it becomes NaN, and in a type without either it becomes the largest finite value.
+Only `encode` and `decode` convert between numbers and bits. They round floats to nearest, ties to even, from the exact
+value, because a conversion through a wider float would round twice. A value beyond the largest finite one becomes
+infinity; in a type without infinity it becomes NaN, and in a type without either it becomes the largest finite value.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ class Dtype:
     """An element type.
 
     style: the meaning of a float's top encodings: 'ieee' (infinities and NaNs), 'fn' (no infinity, NaN is all ones),
-        'fnuz' (no
-        infinity, NaN is the pattern of minus zero), 'finite' (neither), 'scale' (unsigned power of two, NaN is all
-            ones)
+        'fnuz' (no infinity, NaN is the pattern of minus zero), 'finite' (neither), 'scale' (unsigned power of two,
+        NaN is all ones)
     part: the element type of a complex type's real and imaginary parts
     """
 

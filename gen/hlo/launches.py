@@ -259,11 +259,9 @@ def fusions(module: Module) -> List[Fusion]:
     """Return the computations that become kernels.
 
     - If the entry has no fusion instructions, or no computation is marked ENTRY, the only fusion is the entry, with
-        calls
-      inlined.
+      calls inlined.
     - Else each computation that a fusion (or call) of the entry names is a fusion, and each other op of the entry
-        becomes
-      a fusion of its own. The ops of a called computation that contains fusions count as ops of the entry.
+      becomes a fusion of its own. The ops of a called computation that contains fusions count as ops of the entry.
     """
     return _plan(module).fusions
 

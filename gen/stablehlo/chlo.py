@@ -463,7 +463,7 @@ def next_after(x: Expander, i: Instruction) -> Instruction:
     about = dtypes.TABLE[a.dtype]
     unsigned = f"u{about.bits}"
     bits, top = a.to(unsigned, "bitcast-convert"), 1 << about.bits - 1
-    away = (a < 0).equals(b < a)        # the magnitude grows
+    away = (a < 0).equals(b < a)        # true if the magnitude grows
     step = away.select(bits + 1, bits - 1)
     least = (b < 0).select(bits.number(top + 1), bits.number(1))
     if about.style == "fnuz":  # in this type, the bits of -0 are a NaN
