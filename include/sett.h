@@ -746,8 +746,9 @@ typedef struct settp_layout_form {
   const char *name[SETT_ANY_DIMS];
   int64_t constant[SETT_ANY_DIMS];
   int digits;
-  settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST]; /* sorted by output, then input, then low */
-  int bit_at[SETT_ANY_DIMS + 1];                         /* index of the first bit of each input */
+  /* the digits are sorted by output, then by input, then by low */
+  settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST];
+  int bit_at[SETT_ANY_DIMS + 1]; /* index of the first bit of each input */
   uint64_t basis[SETTP_LAYOUT_FORM_WIDTH][SETT_ANY_DIMS];
   sett_tile_plan plan; /* the plan of the shape, for an array of XLA */
 } settp_layout_form;
@@ -1000,7 +1001,7 @@ SETT_INLINE void settp_layout_form_cute(settp_layout_form *form, const sett_nota
     if (part->swizzle && part->bits == 0 && !form->owners && form->kind == SETTP_LAYOUT_FORM_DIGITS &&
         part->offset.rank < 0 && !part->offset.places && settp_layout_form_not_negative(form) &&
         !settp_map_add(form->constant[0], part->offset.size, &form->constant[0]))
-      continue; /* the identity has only an offset */
+      continue; /* the identity swizzle only adds its offset */
     if (form->owners || part->offset.rank >= 0 || part->offset.places || part->offset.size < 0 ||
         !settp_layout_form_to_bits(form, 0) || (!part->swizzle && !settp_layout_form_outer(&part->layout, outer))) {
       form->kind = SETTP_LAYOUT_FORM_VALUES;
@@ -1977,7 +1978,7 @@ SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, set
   return work->answer.no || *work->answer.reason ? -1 : count;
 }
 
-/* Write the shape of all inputs, or their strides. */
+/* Write the shape of all inputs; with `strides`, write their strides. */
 SETT_INLINE void settp_layout_any_cute_part(settp_layout_any_work *work, int strides) {
   settp_layout_form *form = work->form;
   settp_layout_form_digit leaf[SETTP_LAYOUT_FORM_LIST];
@@ -2512,7 +2513,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   if (in_of[0] >= 0)
     for (i = 0; i < count; ++i)
       if (order[i].in == in_of[0] && order[i].low == 1) held = i;
-  if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) { /* a vector of one element */
+  if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) { /* no register digit is left, so the vector has one element */
     dim[count] = form->outs - 1;
     size[count] = 1;
     order[count].in = -1;
@@ -2717,7 +2718,7 @@ typedef struct settp_layout_owner {
   int error, pair; /* pair: 1 if the inputs are (thread, value) */
   int at[4];
   int64_t size[4];
-  int64_t *value; /* index (thread * registers + register) * outs + out */
+  int64_t *value; /* the values of all registers; index (thread * registers + register) * outs + out */
   int outs;
   int64_t dims[SETT_ANY_DIMS];
   int masked; /* 1: an index outside dims is no element */

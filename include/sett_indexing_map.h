@@ -230,7 +230,7 @@ typedef struct sett_map_variable {
 
 typedef struct sett_map_constraint {
   sett_expr expr;
-  int64_t lo, hi; /* expr in [lo, hi] */
+  int64_t lo, hi; /* the constraint: expr is in [lo, hi] */
 } sett_map_constraint;
 
 enum { SETT_MAP_UNDEFINED, SETT_MAP_EMPTY, SETT_MAP_DEFINED, SETT_MAP_FAILED };
@@ -397,7 +397,7 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
 
 /* The answer to a question; see ANSWERS in the manual. A no has a witness, except for some that only counting proves. Arrays are in the arena. */
 typedef struct sett_map_answer {
-  int yes, no;        /* 1 if the answer is proved */
+  int yes, no;        /* yes is 1 if yes is proved, no is 1 if no is proved */
   const char *reason; /* why the answer is not yes; "" if it is yes */
   /* the witness of a no, or NULL. If both are set: two points with the same image. If only point is set: a point whose image is outside the box, or
    * where two compared maps differ. */
@@ -421,7 +421,7 @@ SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 /* value(v) = value(lo) + stride * (v - lo) for a variable v with lower bound lo, everywhere in the domain. align divides value(lo); it is 0 if
  * value(lo) is always 0. If linear is 0, stride and align are not known. */
 typedef struct sett_map_stride {
-  int64_t stride, align; /* 0 and 1 if linear is 0 */
+  int64_t stride, align; /* stride is 0 and align is 1 if linear is 0 */
   int linear;
 } sett_map_stride;
 /* Write one entry per result to out. Return 0 or an error. */
@@ -485,7 +485,7 @@ typedef struct sett_map_footprint {
   int64_t count;
   int product;
   int error;          /* 0, FULL, or the error of a failed map. If it is not 0, results is 0 and there are no arrays */
-  const char *reason; /* why count is -1 */
+  const char *reason; /* why the number of images is unknown (count is -1) */
 } sett_map_footprint;
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
 
@@ -903,7 +903,7 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
     error = settp_map_apply(op, x, y, &r);
     return error ? (sett_expr)error : sett_map_constant(arena, r);
   }
-  /* put a constant on the right */
+  /* a constant becomes the right operand */
   if (ca && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL || op == SETTP_MAP_XOR)) {
     sett_expr t = a;
     a = b;
@@ -1611,7 +1611,8 @@ SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   arena.buckets = 2;
   while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
   arena.nodes = SETT_MAP_ERROR_COUNT;
-  if (settp_map_low(&arena) > arena.bytes) { /* too small for any node: building any expression fails with FULL */
+  /* the memory is too small for any node, so building an expression fails with FULL */
+  if (settp_map_low(&arena) > arena.bytes) {
     arena.buckets = 0;
     arena.nodes = 0;
     arena.top = 0;
@@ -1638,7 +1639,7 @@ SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
 }
 
 SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
-  while (arena->nodes > mark.nodes) { /* the newest node is the first of its bucket */
+  while (arena->nodes > mark.nodes) { /* remove each node from its bucket, of which the newest node is the first */
     settp_map_node *n = settp_map_at(arena, --arena->nodes);
     settp_map_buckets(arena)[settp_map_bucket(arena, n->op, n->value)] = n->next;
   }
@@ -2033,7 +2034,7 @@ SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_ma
   if (count < 2) return;
   text = (char *)settp_map_take(arena, (size_t)(count + 1) * SETTP_MAP_KEY);
   if (!text) return;
-  for (i = 0; i < count; ++i) { /* insertion sort of keys and constraints together */
+  for (i = 0; i < count; ++i) { /* insertion sort; keys and constraints are moved together */
     sett_map_constraint c = constraint[i];
     char *mine = text + (size_t)count * SETTP_MAP_KEY;
     settp_map_out out = settp_map_out_make(mine + 1, SETTP_MAP_MOST_WIDTH);
@@ -2605,10 +2606,10 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   int32_t first, count, next;
   int32_t sample; /* index of the row with its values at the samples, or SETTP_MAP_NONE if they were not computed */
   unsigned char known, busy, entered, bounded;
-  uint32_t expr; /* its print, if nodes > 0 */
+  uint32_t expr; /* the printed expression of this form, if nodes > 0 */
   int32_t nodes;
-  int32_t estimate;     /* result of settp_map_estimate, if > 0 */
-  int32_t plain;        /* result of settp_map_terms_estimate, if > 0 */
+  int32_t estimate;     /* remembered result of settp_map_estimate; 0: not computed */
+  int32_t plain;        /* remembered result of settp_map_terms_estimate; 0: not computed */
   unsigned char affine; /* result of settp_map_lin_affine: 1 yes, 2 no, 0 not computed */
   /* 1 while this form is printed: if it occurs inside itself, it is printed without fields (P7) */
   unsigned char printing;
@@ -2631,16 +2632,16 @@ typedef struct settp_map_form {
 
 typedef struct settp_map_atom {
   int64_t lo, hi, c; /* c: the divisor of a quotient. A variable is x = c * atom + r */
-  int64_t r;         /* for a xor that was made from a bit, that bit */
+  int64_t r;         /* the bit, if the atom is a xor that was made from a bit */
   uint64_t support;  /* bit i: the atom depends on a variable whose index modulo 64 is i */
   int64_t weight;
-  int32_t kind, op; /* op: the operation of an atom of kind SETTP_MAP_ATOM_OTHER */
+  int32_t kind, op; /* op: the operation, if kind is SETTP_MAP_ATOM_OTHER */
   int32_t a, b;     /* forms of the operands; for a variable, a is its index */
   int32_t depth, next;
   int32_t own; /* the form that consists of this atom only, or SETTP_MAP_NONE if there is none yet */
   uint32_t hash;
   int32_t form, forms; /* the newest name in the list of names of a quotient, and the number of names */
-  uint32_t expr;       /* its print, if nodes > 0 */
+  uint32_t expr;       /* the printed expression of this atom, if nodes > 0 */
   int32_t nodes;
   /* more: 1 if its values at the further samples are known. wanted, later: a linked list of atoms for which they are to be computed */
   int32_t more, wanted, later;
@@ -2679,9 +2680,9 @@ typedef struct settp_map_engine {
   int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room,
       rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
-  uint32_t mask, lin_mask; /* masks of the tables, which grow */
-  int32_t memo_first;      /* memos before this one are forgotten */
-  int32_t alike_known;     /* entries of alike with a smaller index are in the table */
+  uint32_t mask, lin_mask; /* numbers of buckets of the tables minus 1; the tables grow */
+  int32_t memo_first;      /* entries of memo with a smaller index are no longer valid */
+  int32_t alike_known;     /* entries of alike with a smaller index are already in its table */
   int32_t zero;            /* the form 0, or SETTP_MAP_NONE if there is none yet */
   int32_t *variable;       /* the atom of each variable, or SETTP_MAP_NONE */
   const sett_map_variable *bounds;
@@ -2942,7 +2943,7 @@ SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka
                                       int64_t constant) {
   int32_t n;
   if (a < 0 || b < 0) return SETTP_MAP_NONE;
-  if (!constant) { /* only a or only b is left */
+  if (!constant) { /* if only a or only b contributes, return it unchanged */
     if (ka == 1 && (!kb || (!e->lin[b].count && !e->lin[b].constant))) return a;
     if (kb == 1 && !e->lin[a].count && !e->lin[a].constant) return b;
   }
@@ -3035,7 +3036,7 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   constant = e->lin[a].constant;
   t = e->term + e->lin[a].first;
   for (i = 0; i < count && settp_map_residue(t[i].k, c) == t[i].k; ++i) {}
-  if (i == count && constant >= 0 && constant < c) { /* a is its own rest */
+  if (i == count && constant >= 0 && constant < c) { /* no coefficient changes, so a is its own rest */
     *quotient = settp_map_lin_constant(e, 0);
     *rest = a;
     return *quotient >= 0;
@@ -3288,7 +3289,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
       for (pick = -1; shared && pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
         int64_t t;
         int32_t rest;
-        if (pick < 0) { /* I3: remove the quotient */
+        if (pick < 0) { /* I3: choose t so that the quotient q is removed */
           if (q.k % form.c || shared < e->lin[form.lin].count) continue;
           t = -(q.k / form.c);
         } else { /* I4: remove an atom of F whose coefficient is 1 or -1 */
@@ -3345,7 +3346,7 @@ SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int6
   return settp_map_lin_shrink(e, a, g, 0);
 }
 
-/* I2: return r intersected with what constraints say about a. */
+/* I2: return the interval r intersected with what constraints say about form a. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int64_t k = 1;
   int i;
@@ -4077,7 +4078,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     e->points -= SETTP_MAP_SAMPLES * rows;
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
-      /* behind the last point, any values may fill the block */
+      /* values behind the last point are arbitrary, because they only fill the block */
       for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
@@ -4233,7 +4234,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
         hit = settp_map_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
       if (!hit || (!pass && !settp_map_rest_one_period(e, b, g))) continue;
       if (!settp_map_lin_extract(e, b, g, &a, &r)) return SETTP_MAP_NONE;
-      if (!pass) { /* first pass: only if floor(R / g) is a number */
+      if (!pass) { /* in the first pass, floor(R / g) must be a number */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
       } else { /* second pass: only if floor(R / g) is known, because a new atom for it does not pay */
@@ -5130,7 +5131,7 @@ SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, 
   out->sign = 0;
   if (!depth) e->bits->work = 0;
   if ((depth >= SETTP_MAP_BIT_DEPTH && !x.r) || ++e->bits->work > SETTP_MAP_BIT_WORK)
-    x.kind = SETTP_MAP_ATOM_VAR; /* this atom is not read */
+    x.kind = SETTP_MAP_ATOM_VAR; /* this atom is not read as bits */
   if (x.kind == SETTP_MAP_ATOM_QUOTIENT && !(x.c & (x.c - 1))) {
     while (x.c >> shift > 1) ++shift;
     settp_map_read(e, x.a, 1, depth + 1, out);
@@ -5377,7 +5378,7 @@ SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_ma
       if (next < 0 || e->bits->of[next] != source || e->bits->place[next] != place + n || ((r->bit[j + n] ^ bit) & 1))
         break;
     }
-    if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) { /* the adjacent bits reach up to the sign */
+    if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) { /* the digit reaches up to the sign */
       int next = settp_map_bit_single(e, r->sign);
       topped = next >= 0 && e->bits->of[next] == source && e->bits->place[next] == SETTP_MAP_BIT_SIGN &&
                settp_map_bit_range(e, e->bits->source[source], &range, &width, &sign) && width <= place + n;
@@ -6076,7 +6077,7 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
 /* Print l into lin.expr. Return the number of nodes of its tree, or 0 if this fails. */
 SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l);
 
-typedef struct settp_map_part { /* k * expr, a summand of a print */
+typedef struct settp_map_part { /* a summand of a printed sum: k * expr */
   int64_t k;
   sett_expr expr;
   int32_t nodes;
@@ -7073,7 +7074,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
     if (n > 1 << 20 || node->op == SETTP_MAP_VAR) return n + 1;
     if (node->op == SETTP_MAP_CONST) return n + (node->value < 0 ? 2 : 1);
     if (node->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k)) {
-      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* 5 - x has one sign */
+      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* in 5 - x, the sign is counted once */
     } else if (node->op == SETTP_MAP_ADD) {
       const settp_map_node *right = settp_map_at(arena, b);
       if (right->op == SETTP_MAP_CONST) {
@@ -7320,7 +7321,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
     if (!i || at[i] > hi) hi = at[i];
   }
   varies = lo < hi;
-  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* an atom that occurs at no leaf is not added there */
+  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* an atom that occurs in no leaf is not added to the leaves */
   s[1] = -lo;
   s[2] = -hi;
   s[3] = 0;
@@ -8284,7 +8285,7 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
     if (e->error) return -1;
     if (what == SETTP_MAP_EMPTY) d->empty = 1;
     if (d->empty) return -1;
-    if (what == SETTP_MAP_DROP) { /* the constraint holds everywhere, which operations on its node may use */
+    if (what == SETTP_MAP_DROP) { /* the constraint holds everywhere; operations on its node may use this fact */
       sett_map_interval r =
           settp_map_interval_meet(known->range[at], settp_map_interval(map->constraint[i].lo, map->constraint[i].hi));
       if (r.lo <= r.hi) known->range[at] = r;
@@ -8779,7 +8780,7 @@ SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   carry->work = settp_map_work_left(&a.engine, a.domain.work);
   if (settp_map_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
-  carry->done = a.domain.done && !a.domain.changed; /* not done if R14 narrowed a dimension */
+  carry->done = a.domain.done && !a.domain.changed; /* not done if R14 narrowed a dimension in this round */
   carry->found = a.domain.changed ? SETTP_MAP_NONE : a.domain.found;
   carry->xors |= a.engine.xors;
   map.variable = a.domain.bounds;
@@ -9044,7 +9045,7 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
     m->bound = bound;
     for (i = 0; i < s.results; ++i) bound[i] = settp_map_interval(0, 0);
   }
-  /* -1 stays for source bits that are not bits of variables */
+  /* source bits that are not bits of variables keep -1 */
   for (i = 0; i < SETTP_MAP_BITS_MAX; ++i) column[i] = -1;
   for (i = 0; ok && i < sett_map_variables(s); ++i) {
     int32_t l = settp_map_lin_variable(e, i);
@@ -10086,7 +10087,7 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   sett_map all, next;
   unsigned char *used = (unsigned char *)settp_map_take(arena, (size_t)n + 9);
   if (!used || lo == INT64_MIN || hi == INT64_MAX) return 0;
-  /* groups begin at values that are base modulo c */
+  /* groups begin at values that are congruent to base modulo c */
   base = negative ? settp_map_mod(settp_map_mod(offset, c) + 1, c) : settp_map_mod(-settp_map_mod(offset, c), c);
   exact = settp_map_mod(settp_map_mod(lo, c) - base, c) == 0 && settp_map_mod(settp_map_mod(hi, c) + 1 - base, c) == 0;
   if (!exact && settp_map_extent(lo, hi) > c && settp_map_extent(lo, hi) % c == 0) { /* otherwise groups begin at lo */
@@ -11350,7 +11351,8 @@ SETT_INLINE int settp_map_is_inverse(sett_map_arena *arena, sett_map map, sett_m
   if (settp_map_leads_back(arena, both, map.results, back) ||
       settp_map_leads_back(arena, settp_map_with_variables(arena, back), back.results, map))
     return 1;
-  (void)settp_map_reshape_domain(arena, &both, map.results); /* write both over digits of the variables */
+  /* write the results and the variables over digits of the variables */
+  (void)settp_map_reshape_domain(arena, &both, map.results);
   return settp_map_leads_back(arena, both, map.results, back);
 }
 
@@ -11398,7 +11400,7 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
  * lower bound lo, except for step and level, which are counted from 0. */
 typedef struct settp_map_places {
   int64_t step, level; /* step: result(v) is not result(v - 1) + 1. level: result(v) is not result(v - 1) */
-  int64_t own_step;    /* as step, but the positions v - lo are counted */
+  int64_t own_step;    /* the gcd of the distances v - lo of the same positions as in step */
   int64_t align;       /* the gcd of all values of result(v) - (v - lo) */
   int64_t edge;        /* one of v - 1 and v is inside the domain, the other outside */
 } settp_map_places;
@@ -11442,7 +11444,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
   }
   random.state = UINT64_C(88172645463325252);
   for (i = 0; i < n; ++i) point[i] = map.variable[i].lo;
-  for (i = 0; all && i >= 0;) { /* go through the box along v */
+  for (i = 0; all && i >= 0;) { /* visit the points of the box along v */
     for (code = 0, point[variable] = lo;; ++point[variable]) {
       before = code;
       old = now;
@@ -11522,7 +11524,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
     return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
-  return w == c || (w == -1 && c == 0) ? 0 : run; /* run is not reached by the values, or only at 0 */
+  return w == c || (w == -1 && c == 0) ? 0 : run; /* no multiple of run is among the values of v, except possibly 0 */
 }
 
 /* Return 1 if every group of w values of a variable, counted from lo, is wholly inside or wholly outside the domain of a simplified map. A constraint
@@ -12459,7 +12461,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
                    : round == 1 || (random >> 60) == 1 ? hi[i]
                    : span == UINT64_MAX                ? lo[i]
                                                        : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
-        if (i && round % 4 == 3) { /* near the first point, because minima often change sides there */
+        if (i && round % 4 == 3) { /* draw a point near the first point, because minima often change sides there */
           int64_t beside = settp_map_sat_add(point[0], (int64_t)(random % 9) - 4);
           point[i] = beside < lo[i] ? lo[i] : beside > hi[i] ? hi[i] : beside;
         }
