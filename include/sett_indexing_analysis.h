@@ -267,19 +267,20 @@ typedef struct sett_analysis_list {
 typedef struct sett_analysis_op {
   int opcode;
   int operand;  /* the operand that is related to the output: the map computes its indices, or starts from them */
-  int operands; /* number of entries of in */
+  int operands; /* number of operands, that is, of entries of in */
   /* Dimensions of the operands. Which entries are read: by concatenate those up to `operand`, by gather and scatter also that of the indices, by
    * other ops only in[operand]. */
   const sett_analysis_list *in;
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
   /* of broadcast, transpose, reverse and reduce; of concatenate and all-gather, the one dimension */
   sett_analysis_list dimensions;
-  sett_analysis_list start, stride;         /* of slice; stride also of windows */
+  sett_analysis_list start, stride;         /* start and stride: of slice; stride also of windows */
   sett_analysis_list low, high, interior;   /* of pad; low and high also of windows. low and high may be negative */
-  sett_analysis_list out_layout, in_layout; /* of bitcast: minor_to_major */
+  sett_analysis_list out_layout, in_layout; /* of bitcast: minor_to_major of the output and of the operand */
   /* attributes of a window: sizes, base dilations (lhs_dilate), window dilations (rhs_dilate), and reversal as 0 or 1 */
   sett_analysis_list window, base_dilation, window_dilation, reversal;
-  sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* of dot and scaled-dot */
+  /* of dot and scaled-dot: dimensions of the left and of the right factor */
+  sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
   /* of convolution: the numbers of the batch, feature and spatial dimensions of the input, in this order */
   sett_analysis_list lhs_labels;
   sett_analysis_list
@@ -289,20 +290,20 @@ typedef struct sett_analysis_op {
   /* For dot, scaled-dot, convolution and windows. With 1, a map from the output begins its ranges with all contracted dimensions in order (those of
    * the window, then the input features), so that the maps of all operands have the same ranges. */
   int64_t joint;
-  sett_analysis_list offset_dims;      /* of gather; of scatter: update_window_dims */
+  sett_analysis_list offset_dims;      /* of gather: offset_dims; of scatter: update_window_dims */
   sett_analysis_list collapsed;        /* of gather: collapsed_slice_dims; of scatter: inserted_window_dims */
-  sett_analysis_list start_index_map;  /* of gather; of scatter: scatter_dims_to_operand_dims */
+  sett_analysis_list start_index_map;  /* of gather: start_index_map; of scatter: scatter_dims_to_operand_dims */
   sett_analysis_list operand_batching; /* of gather: operand_batching_dims; of scatter: input_batching_dims */
   /* of gather: start_indices_batching_dims; of scatter: scatter_indices_batching_dims */
   sett_analysis_list indices_batching;
-  int64_t index_vector_dim;       /* of gather and scatter */
-  sett_analysis_list slice_sizes; /* of gather */
+  int64_t index_vector_dim;       /* of gather and scatter: the dimension of the indices that is the index vector */
+  sett_analysis_list slice_sizes; /* of gather: slice_sizes */
 } sett_analysis_op;
 
 /* Where the value of a runtime variable is read: an element of this operand. */
 typedef struct sett_analysis_runtime {
   int operand;
-  int count; /* number of indices of the element */
+  int count; /* number of indices that the element has */
   /* for a value out of bounds, 1: it is clamped to the nearest bound; 0: it relates no element (scatter) */
   int clamped;
 } sett_analysis_runtime;
@@ -315,7 +316,7 @@ typedef struct sett_analysis_answer {
   int kind;
   const char *reason; /* why the answer is COVERING or UNDEFINED; "" if it is EXACT */
   sett_map all;
-  int results;  /* number of indices */
+  int results;  /* number of indices in the results of all */
   int replica;  /* 1 if there is a replica */
   int runtimes; /* number of runtime variables; equal to all.rts */
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
@@ -343,7 +344,7 @@ typedef struct sett_analysis_kept {
 /* The different maps that were found, in the order in which they were found. {0} is the empty set. If one of them is UNDEFINED, or there are more
  * than 256, the set consists of one map, which is UNDEFINED. */
 typedef struct sett_analysis_set {
-  int count, followed; /* followed: used while a graph is walked */
+  int count, followed; /* followed is used only while a graph is walked */
   sett_analysis_kept *first, *last;
 } sett_analysis_set;
 
@@ -411,7 +412,7 @@ typedef struct sett_analysis_memory {
  *     group, apart:                      if the lanes of the worst warp form groups of `group` (at least 2) lanes with one stride, and the groups are
  *                                        `apart` elements apart; otherwise group is 0. */
 typedef struct sett_analysis_coalescing {
-  int error, whole; /* whole is 1 if all warps were visited */
+  int error, whole; /* whole is 1 if all warps were visited, and 0 if there were too many points */
   int64_t warps, bits, transactions, least;
   int64_t worst, worst_least, worst_bits, stride, apart;
   int strided, group;
@@ -775,7 +776,7 @@ typedef struct settp_analysis_relation {
   sett_analysis_runtime rt[SETT_ANALYSIS_MAX_RANK];
   /* the index at which a runtime variable is read: a variable, or -1 - constant */
   int rt_index[SETT_ANALYSIS_MAX_RANK][SETT_ANALYSIS_MAX_RANK];
-  /* used while the equations are solved */
+  /* these are used only while the equations are solved */
   unsigned char known[SETTP_ANALYSIS_VARS], joint[SETTP_ANALYSIS_VARS];
   sett_expr expr[SETTP_ANALYSIS_VARS];
   int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* the bounds of expr */
@@ -784,13 +785,13 @@ typedef struct settp_analysis_relation {
   sett_map_constraint constraint[2 * SETTP_ANALYSIS_VARS];
 } settp_analysis_relation;
 
-SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* return 0 if the sum overflows */
+SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* Add a to *sum; return 0 if the sum overflows. */
   if (a > 0 ? *sum > INT64_MAX - a : *sum < INT64_MIN - a) return 0;
   *sum += a;
   return 1;
 }
 
-/* return 0 if the product overflows */
+/* Multiply a and b; return 0 if the product overflows. */
 SETT_INLINE int settp_analysis_product(int64_t a, int64_t b, int64_t *product) {
   int negative = (a < 0) != (b < 0);
   if (a == INT64_MIN || b == INT64_MIN) return 0;
@@ -1070,7 +1071,7 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
       if (settp_analysis_has(list, some.values[k])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   }
   free_at = side ? r->out.count - (factor.count - batch.count - contracting.count) : batch.count;
-  for (i = 0; i < contracting.count && !r->error; ++i) { /* this is the order of the ranges */
+  for (i = 0; i < contracting.count && !r->error; ++i) { /* the ranges of the map have this order */
     int64_t dim = contracting.values[i], size = factor.values[dim], blocks = r->in.values[dim];
     if (size != other.values[(side ? op->lhs_contracting : op->rhs_contracting).values[i]] ||
         (blocks <= 0 ? size > 0 : size % blocks != 0))
@@ -1836,7 +1837,8 @@ SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_
   sett_analysis_kept *kept;
   for (kept = set->first; kept; kept = kept->next)
     if (settp_analysis_alike(kept, map)) return 0;
-  if (set->first && set->first->kind == SETT_ANALYSIS_UNDEFINED) return 0; /* UNDEFINED includes every map */
+  /* an UNDEFINED map includes every map, so nothing is added */
+  if (set->first && set->first->kind == SETT_ANALYSIS_UNDEFINED) return 0;
   kept = (sett_analysis_kept *)settp_analysis_take(store, sizeof *kept);
   if (!kept) return -1;
   *kept = *map;
@@ -1860,7 +1862,7 @@ SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *s
   sett_analysis_runtime *runtime;
   char *text;
   int i, added;
-  if (answer->all.kind == SETT_MAP_FAILED) { /* a chain beyond the limits, or a full arena */
+  if (answer->all.kind == SETT_MAP_FAILED) { /* the map failed: the chain is beyond the limits, or the arena is full */
     kept.reason = sett_analysis_message(answer->all.error);
   } else {
     kept.kind = answer->kind;
@@ -1982,7 +1984,7 @@ SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store
     if (error) return error;
     if (e->op->opcode == SETT_ANALYSIS_ELEMENTWISE && e->op->in[e->op->operand].count == e->op->out.count &&
         one.first->kind == SETT_ANALYSIS_EXACT)
-      return sett_analysis_merge(store, to, from); /* this edge changes no map */
+      return sett_analysis_merge(store, to, from); /* an edge that is elementwise changes no map */
   }
   for (m = from->first; m; m = m->next)
     for (n = one.first; n && !error; n = n->next) {
@@ -2731,7 +2733,7 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
     t.error = SETT_ANALYSIS_ERROR_COUNT;
   else if (map.rts) t.reason = "a runtime variable moves it: bind it first";
   if (t.error || t.reason[0]) return t;
-  for (i = 0; i < n; ++i) { /* replace d by size * block + j */
+  for (i = 0; i < n; ++i) { /* replace dimension d by size * block + j */
     if (sizes.values[i] < 1 || map.variable[i].lo != 0) {
       t.error = SETT_ANALYSIS_ERROR_TILE;
       return t;
@@ -2833,7 +2835,7 @@ typedef struct settp_map_proof_column {
   sett_map_interval bound;
   /* columns of the factors, ascending; an atom has one factor, itself */
   int factors, factor[SETTP_MAP_PROOF_FACTORS];
-  int kind;                                  /* kind of an atom */
+  int kind;                                  /* kind of the column if it is an atom */
   int64_t of;                                /* VARIABLE: number of the variable; OTHER: handle of the expression */
   const settp_map_proof_form *upper, *lower; /* QUOTIENT: floor(upper / lower); LEAST: min(0, upper) */
 } settp_map_proof_column;
@@ -2849,14 +2851,14 @@ typedef struct settp_map_proof_split { /* both rows of row[0] hold, or both rows
 
 typedef struct settp_map_proof {
   sett_map_arena *arena;
-  sett_map map;                 /* its results are the two sides of the fact */
+  sett_map map;                 /* a map whose two results are the two sides of the fact */
   sett_map_evaluator evaluator; /* evaluates map */
   const sett_map_fact *fact;
   int monomials, rows, splits, cases, most, quiet, ended, zero, strict, empty, found;
   const unsigned char *fixed; /* 1 for a variable that has its value in point; or NULL */
   int64_t *point, *side;
-  int *variable;                        /* column of each variable, or 0 */
-  const settp_map_proof_form **instead; /* form that replaces each variable, or NULL */
+  int *variable;                        /* the column of each variable, or 0 if it has none */
+  const settp_map_proof_form **instead; /* the form that replaces each variable, or NULL */
   settp_map_proof_column column[SETTP_MAP_PROOF_COLUMNS];
   settp_map_proof_row row[SETTP_MAP_PROOF_ROWS];
   settp_map_proof_split split[SETTP_MAP_PROOF_SPLITS];
@@ -3500,7 +3502,8 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
     *way = *s;
     return 1;
   }
-  for (j = 1; j < p->monomials; ++j) { /* an atom with a fraction, preferably with narrow bounds */
+  /* search an atom whose value is a fraction, preferably one with narrow bounds */
+  for (j = 1; j < p->monomials; ++j) {
     uint64_t w = (uint64_t)p->column[j].bound.hi - (uint64_t)p->column[j].bound.lo;
     if (p->below[j] == 1 || p->column[j].factors > 1 || (best && w >= width)) continue;
     best = j;
@@ -3509,13 +3512,13 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
   for (j = 1; j < p->monomials && !best; ++j)
     if (p->below[j] != 1) best = j;
   at = best ? settp_map_floor(p->above[best], p->below[best]) : 0;
-  for (j = 1; j < p->monomials && !best; ++j) { /* a product whose value is not that of its factors */
+  for (j = 1; j < p->monomials && !best; ++j) { /* search a product whose value is not that of its factors */
     const settp_map_proof_column *c = p->column + j;
     int64_t value = 1;
     for (i = 0; i < c->factors; ++i)
       if (settp_map_mul(value, p->above[c->factor[i]], &value)) return 0;
     if (c->factors == 1 || value == p->above[j]) continue;
-    for (i = 0; i < c->factors; ++i) { /* split a factor that has both signs at 0 */
+    for (i = 0; i < c->factors; ++i) { /* split the factor at 0 if it has both signs */
       int f = c->factor[i];
       if (p->column[f].bound.lo < 0 && p->column[f].bound.hi > 0) best = f, at = p->above[f] > 0 ? 0 : -1, width = 0;
     }
@@ -4015,7 +4018,7 @@ SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
   if (!goal[0]) return 0;
   rows = p->rows;
   for (i = 0; i < 2 && goal[i] && !p->found; ++i) {
-    for (j = 0; j < 2; ++j) { /* a second time if there are products to add */
+    for (j = 0; j < 2; ++j) { /* try again if there are products of rows to add */
       int done;
       p->cases = 0;
       p->most = p->fixed ? SETTP_MAP_PROOF_FEW_CASES : SETTP_MAP_PROOF_CASES;
@@ -4139,7 +4142,7 @@ SETT_PUBLIC sett_map_answer sett_map_proves(sett_map_arena *arena, sett_map map,
   answer.yes = answer.no = 0;
   answer.point = answer.other = answer.missed = NULL;
   answer.reason = sett_map_message(map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP);
-  if (map.kind == SETT_MAP_EMPTY) { /* there is no point where it could be false */
+  if (map.kind == SETT_MAP_EMPTY) { /* the domain is empty, so the fact is false nowhere */
     answer.yes = 1;
     answer.reason = "";
   }

@@ -353,9 +353,9 @@ typedef struct sett_mma_intrinsic {
   const char *name; /* NULL if there is no instruction with this number */
   int family, group;
   int code;          /* IREE's number of the instruction */
-  int subgroup_size; /* number of lanes */
+  int subgroup_size; /* number of lanes of a subgroup */
   int m, n, k, blocks;
-  const char *type[3]; /* types of A, B and C */
+  const char *type[3]; /* element types of A, B and C */
 } sett_mma_intrinsic;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
@@ -439,7 +439,7 @@ typedef struct settp_mma_row {
   int outer[3], thread[3], stride[3], lanes;
 } settp_mma_row;
 
-/* One number for a pair of group and operand. */
+/* A single number for a pair of group and operand. */
 #define SETTP_MMA_KEY(group, operand) ((int)(group) * (int)SETT_MMA_OPERAND_COUNT + (int)(operand))
 
 SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {

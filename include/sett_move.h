@@ -256,7 +256,7 @@ typedef struct settp_move_work {
   sett_move *move;
   int threads, lanes, elements, held, parts; /* held: number of elements that a has */
   int none; /* the number that means "no element" in tables of this file, where the tables of the caller have -1 */
-  int32_t *first, *owner; /* entries of owner are thread * registers + register */
+  int32_t *first, *owner; /* owner has entries thread * registers + register */
   uint64_t *lanes_of;     /* for each element, the lanes of one warp that hold it, one bit per lane */
   const int32_t *given;   /* the place of each element in shared memory, or NULL if it is not given */
   int crosses;            /* 1 if some value comes from another warp */
@@ -484,7 +484,7 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
 enum { SETTP_MOVE_TRIES = 4096 };
 typedef struct settp_move_items {
   int count, parts;
-  int16_t reg[SETT_MOVE_REGISTERS_MAX]; /* index item * parts + part */
+  int16_t reg[SETT_MOVE_REGISTERS_MAX]; /* the register of b for each part of each item; index item * parts + part */
   int turn[8];
   int tries;
 } settp_move_items;
@@ -908,7 +908,7 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
 
 /* A candidate for the places of elements in shared memory: row-major with dimension `order` last, then padding or a swizzle. */
 typedef struct settp_move_places {
-  int given; /* 1: the caller gave the places */
+  int given; /* 1 if the caller gave the places */
   int order, padding, every, swizzle[3];
   int64_t bytes, turns, conflicts;
   int stores, loads;
@@ -1001,7 +1001,7 @@ SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *
   }
   for (r = registers; r-- > 0;)
     if (!taken[r] && table->element[r] != work->none)
-      shared->slot[place[table->element[r]]] = r; /* of several copies of an element, the first */
+      shared->slot[place[table->element[r]]] = r; /* if the element has several copies, use the first */
   for (v = widest; v > 0; v /= 2)
     for (r = 0; r < registers; ++r) {
       int *regs = shared->regs[side] + used, good;
@@ -1097,7 +1097,7 @@ SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_share
     c.swizzle[0] = c.swizzle[1] = c.swizzle[2] = 0;
     settp_move_try(work, shared, &c, best);
     if (best->conflicts == 0 && best->stores + best->loads <= fewest) return;
-    for (k = 0; k < 2; ++k) { /* padding after each row, then padding after every 128 bytes */
+    for (k = 0; k < 2; ++k) { /* first try padding after each row, then padding after every 128 bytes */
       c.every = k ? banks : row;
       if ((k && row == banks) || c.every >= work->held || c.every * bits < 128) continue;
       for (c.padding = 1; c.padding * bits <= 128 || c.padding == 1; c.padding *= 2)
@@ -1344,7 +1344,7 @@ SETT_INLINE void settp_move_value(settp_move_text *text, const int32_t *given) {
                         of_lane ? "lane" : "t");
 }
 
-/* Write the condition that a thread is in a set. */
+/* Write the C condition that is true for the threads of a set. */
 SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char *in) {
   uint64_t mask[SETT_MOVE_THREADS_MAX];
   int lanes = text->move->lanes, warps = text->move->warps, t, k, same = 1;
@@ -1373,7 +1373,7 @@ SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char
   settp_move_say(text, 1, " >> lane & 1)");
 }
 
-/* Write a register: `a[3]`; in C, that of thread t. */
+/* Write a register of a or b: `a[3]`; in C, that of thread t. */
 SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg) {
   settp_move_char(text, 1, array);
   if (text->form == SETT_MOVE_C) settp_move_say(text, 1, "[t]");
@@ -1545,7 +1545,7 @@ SETT_INLINE void settp_move_active(settp_move_text *text, const int32_t *place) 
   settp_move_say(text, 1, ") ");
 }
 
-/* Write word k of a vector of registers. */
+/* Write word k of an access that moves several registers. */
 SETT_INLINE void settp_move_word_text(settp_move_text *text, const sett_move_access *access, int k) {
   int bits = text->move->bits, i, parts = 32 / bits;
   if (bits == 64) {

@@ -334,7 +334,7 @@ typedef struct sett_nested_layout {
   int error;      /* SETT_NESTED_OK or an error code */
   int64_t column; /* column of the error in the text, counted from 1; 0 if there was no text */
   int64_t wanted; /* the number that replaces @ in the text of the error */
-  int32_t dim;    /* the dimension of the error, or -1 */
+  int32_t dim;    /* the dimension that the error is about, or -1 */
   int32_t rank;
   /* bit d: dimension d has stride 0 although its tile is larger than 1, so some elements have no owner */
   uint32_t incomplete;
@@ -368,14 +368,15 @@ SETT_PUBLIC const char *sett_nested_message(int error);
 SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* Return the name of a list, such as "thread_tile". */
 
 /* The next functions write a shape in elements and return its number of entries, which is 0 for a failed layout. */
-/* rank entries: the whole vector */
+/* The shape of the whole vector: rank entries. */
 SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape);
-/* 3 * rank entries: the tiles batch.., outer.., element.. */
+/* The tiles batch.., outer.., element..: 3 * rank entries. */
 SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
-/* rank entries: batch * outer * element */
+/* batch * outer * element of each dimension: rank entries. */
 SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
-SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 * rank entries: all tiles */
-/* 5 entries: the tiles of dimension dim */
+/* All tiles: 5 * rank entries. */
+SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape);
+/* The tiles of dimension dim: 5 entries. */
 SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
 /* Return the number of elements of the whole vector. */
@@ -396,7 +397,7 @@ SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested
 /* The answer of a comparison: yes if each (subgroup, thread) holds the same elements in both layouts. Tiles may differ: batch 4 and element 4 of one
  * thread hold the same elements. Layouts of vectors with different shapes are different. */
 typedef struct sett_nested_answer {
-  int yes, no;    /* 1 if the answer is proved */
+  int yes, no;    /* yes is 1 if yes is proved, no is 1 if no is proved */
   int same_slots; /* 1 if the answer is yes and all elements have the same slots, too */
   int error;      /* if yes and no are 0: the error of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
@@ -465,7 +466,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
  * row-major over all counts of a list. The element tile is elements[d], where 0 means 1, and the batch tile is what bounds[d] needs. */
 typedef struct sett_nested_counts {
   int count;            /* number of counts in the list */
-  const int64_t *value; /* numbers of subgroups or lanes */
+  const int64_t *value; /* numbers of subgroups or lanes, one per count */
   const int32_t *map;   /* for each dimension, the index of its count in the list */
 } sett_nested_counts;
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
@@ -686,7 +687,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
   refused = settp_nested_enough(&s, subgroups, SETT_NESTED_ERROR_SUBGROUPS);
   if (!refused.error) refused = settp_nested_enough(&t, threads, SETT_NESTED_ERROR_THREADS);
   if (refused.error) return refused;
-  /* each subgroup has all combinations of thread digits */
+  /* each subgroup has all combinations of thread digits, so the machine is large enough */
   if (t.period <= subgroup_size || s.count == 0) return *layout;
   /* merge the digits of subgroups and threads into one list, as digits of the thread's number in the workgroup */
   while (i < s.count || j < t.count) {
@@ -879,7 +880,7 @@ SETT_INLINE void settp_nested_puts(settp_nested_writer *writer, const char *text
   while (*text) settp_nested_put(writer, *text++);
 }
 
-/* Write a non-negative value. */
+/* Write an integer that is not negative. */
 SETT_INLINE void settp_nested_puti(settp_nested_writer *writer, int64_t value) {
   char digits[20];
   int count = 0;
@@ -1591,7 +1592,8 @@ SETT_INLINE void settp_nested_term(settp_nested_terms *terms, unsigned source, i
                                    int64_t factor) {
   sett_nested_term *term = terms->plan.term + terms->count - 1;
   if (terms->plan.error || modulus == 1 || factor == 0) return;
-  terms->plan.error = SETT_NESTED_ERROR_PLAN; /* this error stays until the plan is shown to fit */
+  /* the plan has this error until it is shown that everything fits in 32 bits */
+  terms->plan.error = SETT_NESTED_ERROR_PLAN;
   if (divisor > UINT32_MAX || modulus > INT32_MAX || factor > INT32_MAX || factor < INT32_MIN) return;
   *(factor > 0 ? &terms->high : &terms->low) += (modulus - 1) * factor;
   if (terms->high > INT32_MAX || terms->low < INT32_MIN) return;

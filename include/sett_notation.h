@@ -231,7 +231,7 @@ enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH 
 /* A node of a nested CuTe layout or tuple. With rank -1 it is a leaf; otherwise it has `rank` children (modes). A leaf of a tuple has its number in
  * size. */
 typedef struct sett_notation_mode {
-  int rank;   /* -1: a leaf; SETT_NOTATION_SKIP: the _ of a tile */
+  int rank;   /* number of modes; -1: a leaf; SETT_NOTATION_SKIP: the _ of a tile */
   int places; /* number of places in a stride (coordinate), for instance 2 for 1@0@1; -1 marks a tuple of tilers */
   int32_t place[SETT_NOTATION_PLACES]; /* the places of the stride, innermost first, as in the text */
   int64_t size, stride;
@@ -308,14 +308,14 @@ typedef struct sett_notation {
   int64_t column; /* column of the error in the text, counted from 1; 0 if there was no text */
   /* the witness of a refusal, see ERRORS in the manual; witness is -1 if there is none */
   int64_t witness, value, other;
-  sett_notation_mode tuple; /* of a tuple or a tile, its modes */
+  sett_notation_mode tuple; /* the modes of a tuple or a tile */
   int parts;                /* number of functions of a CuTe layout; the outermost is the first */
   const sett_notation_part *part;
   int rank; /* number of dimensions of the array, whose sizes stand before @ */
   int64_t dims[SETT_NOTATION_DIMS];
   /* STRIDES: the strides in elements. A tag: the strides of its outer dimensions in elements */
   int64_t strides[SETT_NOTATION_DIMS], offset;
-  int order[SETT_NOTATION_DIMS]; /* of a tag: its outer dimensions, outermost first */
+  int order[SETT_NOTATION_DIMS]; /* the outer dimensions of a tag, the outermost first */
   int blocks;                    /* of a tag: the number of its inner blocks, outermost first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
@@ -485,7 +485,7 @@ SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
  * the offset to the index. */
 typedef struct sett_notation_exchange {
   sett_notation layout; /* the layout, or a failed layout with the error */
-  int64_t width;        /* elements of one access */
+  int64_t width;        /* number of elements of one access */
   int64_t store_turns, load_turns, store_least, load_least;
 } sett_notation_exchange;
 SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
@@ -844,7 +844,7 @@ SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const set
     if (x < 0) settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_NEGATIVE);
     return x < 0 ? 0 : (int64_t)((uint64_t)x ^ (((uint64_t)x >> from & mask) << to));
   }
-  for (k = 0; k < part->bits; ++k) { /* u xor v is (u + v) mod 2 */
+  for (k = 0; k < part->bits; ++k) { /* for bits u and v, u xor v is (u + v) mod 2 */
     int64_t u = settp_notation_by(calc, SETTP_NOTATION_REST,
                                   settp_notation_by(calc, SETTP_NOTATION_QUOTIENT, x, (int64_t)1 << (to + k)), 2);
     int64_t v = settp_notation_by(calc, SETTP_NOTATION_REST,
@@ -866,7 +866,7 @@ SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, co
   int i, j, rank = 0, leaves = 0;
   for (i = 0; i < flat->count; ++i) {
     const sett_notation_mode *leaf = &flat->leaf[i];
-    if (leaf->places == 0 && leaf->stride == 0) continue; /* a leaf that adds nothing */
+    if (leaf->places == 0 && leaf->stride == 0) continue; /* a leaf with stride 0 adds nothing */
     if (leaf->places < depth) continue;
     for (j = 0; j < depth && leaf->place[leaf->places - 1 - j] == path[j]; ++j) {}
     if (j < depth) continue;
@@ -1467,7 +1467,7 @@ SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_compos
   if (work->error) return *leaf;
   last = target->flat.count - 1;
   if (step == 0) return settp_notation_leaf(rest, 0);
-  if (rest == 1) { /* a size of 1 may have any stride: take CuTe's */
+  if (rest == 1) { /* any stride is correct for a size of 1; take that of CuTe */
     for (i = 0; i < last; ++i) step = (step - 1) / target->flat.leaf[i].size + 1;
     digit = target->flat.leaf[last];
     digit.size = 1;
@@ -1587,7 +1587,7 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
     const sett_notation_mode *leaf = &b->leaf[of[j]];
     int64_t unit, each = 1, have, most, domain = 1;
     int m;
-    /* the stride of the leaf, counted in values of digit k */
+    /* the stride of the leaf, counted in steps of digit k */
     unit = leaf->stride % step == 0 ? leaf->stride / step : 1;
     /* number of indices of the leaf until digit k changes */
     if (leaf->stride % step != 0) each = step / leaf->stride;
@@ -3738,7 +3738,7 @@ SETT_INLINE void settp_notation_linearise(settp_notation_reader *reader, sett_no
 
 /* ---- bodies: Mosaic's TiledLayout ------------------------------------------------------------------------------- */
 
-/* Read `key =`, which may be missing. */
+/* Read `key =`. The key may be missing. */
 SETT_INLINE void settp_notation_read_key(settp_notation_reader *reader, const char *key) {
   if (settp_notation_word(reader, key)) settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
 }
@@ -4416,7 +4416,7 @@ SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
   product =
       right ? sett_notation_linear_product(arena, &quotient, b) : sett_notation_linear_product(arena, b, &quotient);
   if (product.error) return product;
-  { /* the dimensions are in the order of a */
+  { /* its dimensions are in the order of those of a */
     sett_notation_linear *again = settp_notation_new_linear(&work);
     if (again) {
       settp_notation_copy_dims(&again->ins, again->in, again->in_bits, all->ins, all->in, all->in_bits);

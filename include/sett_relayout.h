@@ -167,7 +167,7 @@ enum {
 /* A leaf is a dimension of a layout in memory, after all tiles. Its value is the index of an axis after some divisions and remainders, in this order.
  * If axis is -1, the value is 0. */
 typedef struct settp_relayout_leaf {
-  int64_t size, stride; /* number of values, including padding; stride in elements */
+  int64_t size, stride; /* number of values, including padding, and stride in elements */
   int64_t count;        /* values below count occur in the array; if count < size, the others are padding */
   int32_t axis, ops;
   int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* mod 0 means that no remainder is taken */
@@ -182,7 +182,7 @@ typedef struct settp_relayout_side {
 /* An axis: a dimension, or the dimensions that a * combines. Its common digits are level[first] .. level[first + levels - 1]. */
 typedef struct settp_relayout_axis {
   int64_t size;
-  int64_t padded; /* in a regular destination, size with padding */
+  int64_t padded; /* in a regular destination: the size of the axis with its padding */
   int32_t first, levels;
 } settp_relayout_axis;
 
@@ -453,7 +453,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 /* Interleave z rows of n elements into one run, or split a run into rows. Rows are `row` bytes apart, and n >= lanes. For each factor 2 of z, the
  * list of all vectors is cut in two halves, which are interleaved. If lanes does not divide n, the last step overlaps the one before it. */
 #define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                                                    \
-  /* m vectors: m / z adjacent vectors of each row */                                                                                            \
+  /* m vectors: m / z adjacent vectors of each of the z rows */                                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,                              \
                                                          int m, int z, int rounds, int streams) {                                                \
     settp_relayout_##name a[8], b[8];                                                                                                            \
@@ -957,7 +957,7 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
     a->first = used;
     if (a->size <= 1) edges = 1, edge[0] = 1;
     else if ((edges = settp_relayout_edges(plan, axis, edge)) == 0) return 0;
-    above[edges] = 0; /* 0 is a multiple of every number */
+    above[edges] = 0; /* 0 as the last weight, because it is a multiple of every number */
     for (i = edges; i-- > 0;) above[i] = settp_relayout_gcd(edge[i], above[i + 1]);
     for (i = 0, below = 1; i < edges; ++i) {
       below = settp_relayout_lcm(below, edge[i], limit);
@@ -1251,7 +1251,7 @@ typedef struct settp_relayout_loop {
 
 enum {
   SETTP_RELAYOUT_COPY,    /* n bytes */
-  SETTP_RELAYOUT_SCATTER, /* n elements of e bytes, strides from and to */
+  SETTP_RELAYOUT_SCATTER, /* n elements of e bytes are copied; from and to are their strides */
   SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart, are interleaved into one run */
   SETTP_RELAYOUT_UNZIPS,  /* one run is split into z rows of n elements, `to` apart */
   SETTP_RELAYOUT_TILES,   /* squares are transposed in registers */
@@ -1259,7 +1259,7 @@ enum {
   SETTP_RELAYOUT_NARROW,  /* squares with 16-byte rows are transposed */
   SETTP_RELAYOUT_BITS,    /* n bits */
   SETTP_RELAYOUT_EACHES,  /* n elements of at most one byte; strides are in bits */
-  SETTP_RELAYOUT_FILL     /* n elements become the fill */
+  SETTP_RELAYOUT_FILL     /* n elements are set to the fill */
 };
 
 typedef struct settp_relayout_job {
@@ -1270,7 +1270,7 @@ typedef struct settp_relayout_job {
   int64_t from_unit, to_unit; /* bytes or bits of an element, for loops with computed offsets */
   int64_t n, from_step, to_step, e;
   int64_t from_run, to_run; /* number of contiguous bytes of a unit on each side */
-  int64_t unit;             /* bytes of a unit of copies and zips */
+  int64_t unit;             /* number of bytes of a unit of copies and zips */
   int64_t distance;         /* prefetch distance in bytes in each row of a unit; 0 means no prefetch */
   /* prefetch distance in bytes of the first unit, if prefetches follow the order of the source */
   int64_t order_distance;
@@ -1803,7 +1803,7 @@ SETT_INLINE void settp_relayout_move(settp_relayout_job *job) {
 
 SETT_INLINE void settp_relayout_pad(settp_relayout_job *job) {
   int i, run;
-  /* only the strides of the destination matter here */
+  /* the fill is only written, so only the strides of the destination matter */
   for (i = 0; i < job->loops; ++i) job->loop[i].from = job->loop[i].to;
   settp_relayout_merge(job);
   run = settp_relayout_find(job, -1, 1);

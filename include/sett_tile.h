@@ -372,7 +372,7 @@ typedef struct sett_tile_device_plan {
   int64_t weight[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t stride[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t period[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
-  int64_t span, positions; /* span: positions from here on are tail padding */
+  int64_t span, positions; /* positions from span on are tail padding */
 } sett_tile_device_plan;
 
 /* Return the position of an index, which must be inside the shape. index has SETT_TILE_DEVICE_RANK entries, which the compiler keeps in registers. */
@@ -518,7 +518,7 @@ SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t 
 SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int64_t first, int64_t last, int32_t *state,
                                           int64_t *index, const int64_t *dims, int ranks, int64_t *at, int64_t *other,
                                           int64_t *run, int64_t *gap) {
-  int64_t behind = first; /* the position after the previous element */
+  int64_t behind = first; /* behind: the position after the previous element */
   int d, found;
   if (*state == SETTP_TILE_BEHIND) return 0;
   if (*state == SETTP_TILE_BEFORE) {
@@ -571,7 +571,7 @@ SETTP_TILE_DEVICE int sett_tile_device_advance(sett_tile_device_iterator *iterat
   return 1;
 }
 
-#if !SETTP_TILE_OPENCL /* from here on: functions for the host */
+#if !SETTP_TILE_OPENCL /* from here on: functions for the host only */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -727,7 +727,7 @@ typedef struct sett_tile_step {
   int32_t
       /* the dimension whose index gets the digit when an index is computed from a position: dim, or the last of the dimensions that * joins */
       into;
-  int64_t size;   /* size of dim */
+  int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
   int64_t stride;
   int64_t limit; /* the value is less than this: the weight of the digit above, or the size of the dimension */
@@ -768,7 +768,7 @@ typedef struct sett_tile_place {
 enum { SETTP_TILE_LOOPS = 2 * (SETT_TILE_MAX_RANK + SETT_TILE_MAX_TILE_DIMS) };
 typedef struct sett_tile_iterator {
   int error;
-  int32_t state, loops; /* loops is 0 if positions are computed from the plans */
+  int32_t state, loops; /* loops: number of loops; 0 if positions are computed from the plans */
   int64_t at, other;    /* position of the element in the layout that gives the order, and in the other layout */
   /* number of elements, from this one on, whose positions are at_stride and other_stride apart */
   int64_t run;
@@ -813,8 +813,8 @@ enum {
 
 /* The answer to a question; see ANSWERS in the manual. {0} means not decided. */
 typedef struct sett_tile_answer {
-  int32_t yes, no;       /* 1 if proved */
-  int32_t reason;        /* SETT_TILE_YES or another reason */
+  int32_t yes, no;       /* yes is 1 if yes is proved, no is 1 if no is proved */
+  int32_t reason;        /* the reason: SETT_TILE_YES or another of the list */
   int64_t element, a, b; /* the numbers for %k, %a and %b in the text of the reason */
 } sett_tile_answer;
 
@@ -858,7 +858,7 @@ typedef struct sett_tile_format {
   const char *name;
   sett_tile_shape shape;
   double padding; /* fraction of the positions that are padding */
-  int chosen;     /* 1 if that document chooses this format for the shape */
+  int chosen;     /* 1 if XLA's document chooses this format for the shape */
 } sett_tile_format;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
@@ -1413,7 +1413,7 @@ SETT_INLINE int settp_tile_integer(settp_tile_lexer *lexer, int64_t *value, int 
   return 1;
 }
 
-/* read `( integer )` */
+/* Read an integer in parentheses. */
 SETT_INLINE int settp_tile_one(settp_tile_lexer *lexer, int64_t *value, int64_t *at) {
   if (!settp_tile_want(lexer, '(', SETT_TILE_ERROR_PAREN)) return 0;
   settp_tile_blank(lexer);
@@ -1768,7 +1768,7 @@ SETT_INLINE void settp_tile_puts(settp_tile_writer *writer, const char *text) {
   while (*text) settp_tile_put(writer, *text++);
 }
 
-/* Write a non-negative value. */
+/* Write an integer that is not negative. */
 SETT_INLINE void settp_tile_puti(settp_tile_writer *writer, int64_t value) {
   char digits[20];
   int count = 0;
@@ -3095,7 +3095,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int d
   to.rank = shape->rank - 1;
   for (i = 0; i < shape->rank; ++i) {
     int d = shape->minor_to_major[i];
-    if (d == dim) place = shape->rank - 1 - i; /* its physical index */
+    if (d == dim) place = shape->rank - 1 - i; /* the physical index of the dimension */
     else to.minor_to_major[count++] = d - (d > dim);
   }
   for (i = 0; i < to.rank; ++i) {
