@@ -268,8 +268,8 @@ typedef struct sett_analysis_op {
   int opcode;
   int operand;  /* the operand that is related to the output: the map computes its indices, or starts from them */
   int operands; /* number of operands, that is, of entries of in */
-  /* Dimensions of the operands. Which entries are read: by concatenate those up to `operand`, by gather and scatter also that of the indices, by
-   * other ops only in[operand]. */
+  /* Dimensions of the operands. concatenate reads the entries up to `operand`; gather and scatter also read that of the indices; other ops read only
+   * in[operand]. */
   const sett_analysis_list *in;
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
   /* of broadcast, transpose, reverse and reduce; of concatenate and all-gather, the one dimension */
@@ -387,10 +387,10 @@ enum {
   SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one analysis visits */
 };
 
-/* A memory layout: where in memory the index is that a map gives. Without dims, the only result of the map is a position. With dims, the array is
- * row-major, and a row has padding elements after those of the last dimension. With a swizzle, column c of row r is stored at column c xor (r /
- * swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row, so the length of a row must be a multiple of the
- * smallest power of two above the largest number that is XORed. */
+/* A memory layout: it says where in memory an index is. Without dims, a map has one result, which is a position. With dims, the array is row-major,
+ * and a row has padding elements after those of the last dimension. With a swizzle, column c of row r is stored at column c xor (r / swizzle_every
+ * mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the length of a row must be a multiple of the smallest power of
+ * two above the largest number that is XORed. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
@@ -774,7 +774,7 @@ typedef struct settp_analysis_relation {
   settp_analysis_equation equation[SETTP_ANALYSIS_EQUATIONS];
   int rts, rt_var[SETT_ANALYSIS_MAX_RANK];
   sett_analysis_runtime rt[SETT_ANALYSIS_MAX_RANK];
-  /* the index at which a runtime variable is read: a variable, or -1 - constant */
+  /* the index at which a runtime variable is read: each entry is a variable, or -1 - c for a constant c */
   int rt_index[SETT_ANALYSIS_MAX_RANK][SETT_ANALYSIS_MAX_RANK];
   /* these are used only while the equations are solved */
   unsigned char known[SETTP_ANALYSIS_VARS], joint[SETTP_ANALYSIS_VARS];

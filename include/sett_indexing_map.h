@@ -437,9 +437,9 @@ SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
-/* Write the text of sett_map_print_c for results that are then inserted in a larger expression. place says where, so that a result is put in
- * parentheses if it needs them: alone; beside <= or ==; after `pointer +`; as a summand; beside * / % >> &. After `pointer +`, a text with a
- * subtraction needs them too, because an unsigned partial sum may pass 0. */
+/* Write the text of sett_map_print_c for results that are inserted in a larger expression. place says where a result is inserted, and so decides if
+ * it needs parentheses: alone; beside <= or ==; after `pointer +`; as a summand; beside * / % >> &. After `pointer +`, a result with a subtraction
+ * needs them, too, because an unsigned partial sum may pass 0. */
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
 SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);
@@ -575,7 +575,7 @@ SETT_INLINE size_t settp_map_low(const sett_map_arena *arena) {
   return (size_t)arena->buckets * sizeof(uint32_t) + (size_t)arena->nodes * sizeof(settp_map_node);
 }
 
-/* Take memory from the upper end of the free space; return NULL if it is full. */
+/* Take memory from the upper end of the free space; return NULL if there is not enough. */
 SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) {
   size_t low = settp_map_low(arena);
   size_t room = arena->top < low ? 0
@@ -2203,7 +2203,7 @@ SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const in
   return code;
 }
 
-/* Turn the result of settp_map_evaluate into that of the public functions: 1 only for 1; otherwise 0, with results of 0. */
+/* Return 1 if code, the result of settp_map_evaluate, is 1. Otherwise set the results to 0 and return 0, with the error if there is one. */
 SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
   int i;
   for (i = 0; i < count && code != 1; ++i) results[i] = 0;
@@ -10844,7 +10844,7 @@ SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int resul
   return n;
 }
 
-/* What all questions about a whole map need, computed once. */
+/* Facts about a map that all questions about whole maps use; they are computed once. */
 typedef struct settp_map_study {
   sett_map s;      /* the simplified map */
   sett_expr *back; /* each variable as an expression of the results */
@@ -12287,7 +12287,7 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
       if (!bit) continue;
       same = 0;
       if (a.constraints) continue;
-      /* the two maps differ at the lowest point, or at a point at which one bit is 1 and all other bits are 0 */
+      /* maps of bits that differ anywhere differ at the lowest point, or where only one bit is 1 */
       for (j = 0; j < sett_map_variables(x); ++j) point[j] = x.variable[j].lo;
       for (n = 0; n < e->bits->count; ++n) {
         int32_t source = e->bits->source[e->bits->of[n]];

@@ -349,10 +349,10 @@ typedef struct sett_nested_layout {
 SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
 /* Return the layout with canonical strides, or an error that names the first rule that it breaks. All functions that make layouts call this one. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
-/* Return the layout if every element that has an owner in it also has one on a machine with these numbers of subgroups per workgroup and of threads
- * per subgroup. Otherwise return the reason. Thread ids count all threads of the workgroup, so a layout with one subgroup may use all of them. If a
- * layout has several subgroups and its thread ids exceed the threads of one, the thread digits must be aligned with subgroups. ERROR_WIDE refuses all
- * others, although some of these machines would be large enough. */
+/* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that
+ * has an owner in the layout has one on the machine; otherwise return the reason. Thread ids count all threads of the workgroup, so a layout with
+ * one subgroup may use all of them. If a layout has several subgroups, and thread ids beyond those of the first, its thread digits must be aligned
+ * with subgroups; otherwise the error is ERROR_WIDE, although some of these machines would be large enough. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 

@@ -1658,7 +1658,7 @@ SETT_INLINE sett_notation_mode settp_notation_tiler(settp_notation_work *work, c
   return settp_notation_only(work, tiler);
 }
 
-/* Return memory for the modes of a, and check that it has at least as many as the tuple has tilers. */
+/* Return memory for the modes of a, and check that a has at least as many modes as the tuple has tilers. */
 SETT_INLINE sett_notation_mode *settp_notation_modes(settp_notation_work *work, const sett_notation_mode *a,
                                                      const sett_notation_mode *tiler) {
   if (tiler->rank > settp_notation_rank(a)) settp_notation_stop(work, SETT_NOTATION_ERROR_TILER);

@@ -818,8 +818,8 @@ typedef struct sett_tile_answer {
   int64_t element, a, b; /* the numbers for %k, %a and %b in the text of the reason */
 } sett_tile_answer;
 
-/* Comparisons of two arrays compare positions and, in addition: the bits of an element in memory; or these and the type; or neither. If the bits may
- * differ, memory is counted in positions. */
+/* What a comparison of two arrays compares in addition to positions. SAME_BITS: the bits of an element in memory. SAME_TYPE: the element type, too.
+ * ANY_TYPE: neither of them; if the bits differ, sizes are counted in positions. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))). The first transpose (`first`) leads from shape `from` to shape `before`, the reshape to `after`, and
