@@ -33,10 +33,10 @@ static inline float sett_mma_f16(uint32_t bits) { return __half2float(__ushort_a
 static inline int sett_mma_s8(uint32_t bits) { return (int8_t)bits; }
 static inline int sett_mma_u8(uint32_t bits) { return (int)(bits & 0xff); }
 
-/* D = A B + C of 16 x 8: groupID = lane / 4, threadID_in_group = lane % 4. Accumulator i: row groupID + 8 (i / 2), column
- * 2 threadID_in_group + i % 2. A register holds `pack` values along k. Value i of A is in row groupID (groupID + 8 if i / pack
- * is odd) at k = pack threadID_in_group + i % pack (plus 4 pack if i >= 2 pack). Value i of B is in column groupID at
- * k = pack threadID_in_group + i % pack (plus 4 pack if i >= pack). */
+/* D = A B + C of 16 x 8. With g = lane / 4, t = lane % 4 and `pack` values along k in a register:
+ *   accumulator i   row g + 8 (i / 2), column 2 t + i % 2
+ *   value i of A    row g, or g + 8 if i / pack is odd; k = pack t + i % pack, plus 4 pack if i >= 2 pack
+ *   value i of B    column g; k = pack t + i % pack, plus 4 pack if i >= pack */
 template <int pack, class Sum, class Value>
 static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b, Value (*value)(uint32_t)) {
   const int lane = sett.current % 32, first = sett.current - lane, width = 32 / pack;
@@ -60,8 +60,8 @@ static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b
 #define sett_ptx_mma_m16n8k32_s32_s8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_s8)
 #define sett_ptx_mma_m16n8k32_s32_u8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_u8)
 
-/* The same for f64 with 4 values of k: value i of A is in row groupID + 8 i at k = threadID_in_group, and the value of B in
- * column groupID at k = threadID_in_group. Each product is added with one rounding. */
+/* The same product for f64, with 4 values of k: value i of A is in row g + 8 i at k = t, and the value of B is in
+ * column g at k = t. Each product is added with one rounding. */
 static inline void sett_mma_16x8x4(int line, double *d, const double *a, const double *b) {
   const int lane = sett.current % 32, first = sett.current - lane;
   sett_mma_bring(line, a, 2 * sizeof *a, b, sizeof *b);
@@ -213,10 +213,13 @@ static inline sett_thread_products &sett_own_products(void) {
   return own;
 }
 
-/* Return an element of the matrix that a descriptor describes, with the swizzle of 128 bytes: bits 7 to 9 of an address are
- * XORed into bits 4 to 6. A descriptor has the address in bits 0 to 13, the leading offset in 16 to 29 and the stride offset
- * in 32 to 45, all in units of 16 bytes; the row offset of the swizzle in 49 to 51; the kind of swizzle in 62 to 63 (1: 128
- * bytes). */
+/* Return an element of the matrix that a descriptor describes, with the swizzle of 128 bytes: bits 7 to 9 of an address
+ * are XORed into bits 4 to 6. The bits of a descriptor:
+ *   0 to 13    the address, in units of 16 bytes
+ *   16 to 29   the leading offset, in units of 16 bytes
+ *   32 to 45   the stride offset, in units of 16 bytes
+ *   49 to 51   the row offset of the swizzle
+ *   62 to 63   the kind of swizzle; 1 means 128 bytes */
 static inline float sett_wgmma_element(const sett_product &p, uint64_t descriptor, bool lines, int line, int k) {
   const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
                  stride = (descriptor >> 32 & 0x3fff) << 4;
