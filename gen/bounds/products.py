@@ -91,7 +91,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
                [a for a in (x[k], scales[k]) if a])
 
     def combined(opcode: str, names: Sequence[str]) -> str:
-        """Return the interval of an op on intervals. If they are points, it is the point of the op's value."""
+        """Return the interval of an op on intervals. If all operands are points, the result is a point too."""
         ends = [Scalar(of_key(kind, f"{name}.lo"), kind) for name in names]
         return b.intervals.of(opcode, {}, kind, [Ranged("", kind, name) for name in names],
                               f"({value_of(b.e.call, opcode, {}, kind, ends)})")

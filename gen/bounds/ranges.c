@@ -279,7 +279,7 @@ static inline range range_power(range x, range y) {
   if (range_is_point(x) && range_is_point(y)) return range_between(power(x.lo, y.lo), power(x.lo, y.lo));
   if (range_is_all(x) || range_is_all(y)) return range_all();
   r = range_corners(power(x.lo, y.lo), power(x.lo, y.hi), power(x.hi, y.lo), power(x.hi, y.hi));
-  if (x.lo > 0.0 && x.hi < INFINITY) return r; /* then power is monotone in each argument */
+  if (x.lo > 0.0 && x.hi < INFINITY) return r; /* for positive finite x, power is monotone in each argument */
   if (!range_is_point(y) || !(fabs(y.lo) < INFINITY)) return range_all();
   if (x.lo > 0.0 || (x.lo >= 0.0 && y.lo > 0.0)) return r;
   if (y.lo != floor(y.lo) || y.lo == 0.0 || (y.lo < 0.0 && x.hi >= 0.0)) return range_all();

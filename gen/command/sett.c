@@ -60,7 +60,7 @@ typedef struct {
   const char *const *argv; /* argv[0] is the group: map, shape, op, nested, .. */
   char *out;
   size_t capacity;
-  size_t length;                       /* of the whole answer, which did not fit if this is above capacity - 1 */
+  size_t length;                       /* length of the whole answer, even if not all of it fits into `out` */
   const char *option[COMMAND_OPTIONS]; /* the values of --lane, .., --svg, or NULL; --svg makes the answer SVG */
   int terminal;     /* number of columns of the terminal that gets a coloured answer; 0: no terminal */
   int column, word; /* the column of an error, and the number of the last argument that was read */

@@ -994,7 +994,8 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   bits = sett_tile_bits(&in->leaf[0]);
   if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return; /* not integers, or too many to check */
   if (count != elements &&
-      !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* or one value for all elements */
+      !(count == 1 &&
+        !memchr(in->inside.at, '{', in->inside.length))) /* a single value without braces stands for all elements */
     hlo_fail(&x->h, in->inside.at, "expected as many integers as the array has elements");
   for (i = 0; i < count; ++i)
     if (bits < 64 &&

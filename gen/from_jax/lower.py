@@ -76,7 +76,7 @@ class Example:
         self.positional: List[Any] = []
         self.named: Dict[str, Any] = {}
         self.static: List[str] = []  # parameters whose defaults are not arrays; they are fixed to their defaults
-        self.signature: List[str] = []      # the other parameters, as Python text
+        self.signature: List[str] = []      # the parameters that are not static, as Python text
         self.parameters: List[str] = []     # names of the positional arguments
         self.names: List[str] = []      # names of the arrays
         for number, parameter in enumerate(inspect.signature(function).parameters.values()):

@@ -1,9 +1,9 @@
 """Check an op against its operands, as XLA's shape verifier does: find the shape that its result must have, or report a
 fault at its place in the text.
 
-If the text leaves out a result's shape, the inferred shape is used. Its layout follows XLA: an elementwise op takes the
-layout of operand 0 (a select that of its predicate, a clamp that of operand 1), a transpose permutes the layout so that
-no byte moves, all other ops are row-major. Ops without a kernel have their rules in kept.py, or no rules (collectives,
+If the text leaves out a result's shape, the inferred shape is used. Its layout follows XLA: an elementwise op has the
+layout of operand 0 (clamp: of operand 1), a transpose permutes the layout so that no byte moves, and all other ops are
+row-major. Ops without a kernel have their rules in kept.py, or no rules (collectives,
 custom calls, ..); then the text must give the shape. Valid HLO that has no kernel is refused in refusals.py.
 """
 

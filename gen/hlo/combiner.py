@@ -369,7 +369,7 @@ class _Class:
             return [0, 1]
         fixed = {_total(c, self.dtype) for c in [*self.constants, *more]}
         count = elements * self.components
-        # ranges of numbers without a constant: first number, last number, how many values to take
+        # ranges of numbers: the first one, the last one, and how many values to take from the range
         gaps = [(_total(1 << (bits - 1), self.dtype), _total((1 << (bits - 1)) - 1, self.dtype), count)]
         if _is_float(self.dtype):
             infinity = _total(dtypes.encode(float("inf"), self.dtype), self.dtype)

@@ -20,7 +20,7 @@ from gen.hlo import dtypes
 # the kinds of element types, and their letters in `takes`
 KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
 ANY = "psufc"
-# texts for error messages: operands of these kinds
+# by the letters of the allowed kinds: what an error message says it expected
 WORDS = {"f": "floats", "c": "complex numbers", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
          "sfc": "signed integers or floats", "psuf": "no complex numbers"}
 
@@ -44,7 +44,7 @@ class Elementwise:
     kernels: str = ""           # kinds of operand 0 for which there are kernels; "": all in `takes`
     attributes: Mapping[str, str] = field(default_factory=dict)     # name -> how the parser reads it
     optional: Tuple[str, ...] = ()  # optional attributes
-    # fields for kernels
+    # The next fields are used by kernels.
     operator: str = ""          # C operator for numbers
     pred_operator: str = ""    # C operator for pred
     function: str = ""          # function of reals in C's and the targets' libraries
@@ -59,7 +59,7 @@ class Elementwise:
     # x86 and Arm: a NaN result is an operand's NaN made quiet, or the processor's default NaN, so a vector form is
     # allowed
     keeps_nan: bool = False
-    # fields for checks
+    # The next fields are used by checks.
     ulps: Optional[float] = None    # error bound of a kernel's float result in ulps; None: correctly rounded once
     monotone: bool = False      # `function` is monotone on its domain, so the ends of an interval give its range
 

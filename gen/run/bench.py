@@ -27,7 +27,7 @@ ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}
 # rivals
 START_SECONDS, TURNS_A_SECOND = 4, 6
 DIFFERS = re.compile(r"its result is|values are not the kernel's")
-SMALL = 1 << 20  # for launches of fewer bytes the fixed launch time dominates, so the row shows latency
+SMALL = 1 << 20  # below this many bytes, the fixed time of a launch dominates, so the row shows latency
 MIB = float(1 << 20)
 
 Row = Dict[str, Any]

@@ -46,7 +46,7 @@ class Cost:
     steps: int
     operations: int
     rounded: int
-    bytes: int      # of a check
+    bytes: int      # memory of a check
 
     def check_seconds(self, emulated: bool) -> float:
         """Return the expected seconds of one round of a check."""

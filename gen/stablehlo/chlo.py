@@ -359,8 +359,8 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = y * (y * inverse) + (near + less)  # this is 2 (a - low); its half could lose a bit if it is subnormal
-    slope = 0.5 * (inverse + 1 / (near + less))  # this is (a - high) / y^2
+    above_low = y * (y * inverse) + (near + less)  # 2 (a - low), because a - low itself could lose a bit if it is subnormal
+    slope = 0.5 * (inverse + 1 / (near + less))  # (a - high) / y^2
     root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
     d = (x > 1).select(root_high, root_low)

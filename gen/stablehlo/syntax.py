@@ -564,7 +564,7 @@ class Reader:
     def _keyed(self, op: Op, key: str, pos: int) -> None:
         scanner = self.scanner
         start = scanner.skip()
-        if scanner.text.startswith("<", start):  # such as algorithm = <lhs_precision_type = tf32, ..>
+        if scanner.text.startswith("<", start):  # a structure, such as algorithm = <lhs_precision_type = tf32, ..>
             scanner.pos += 1
             value: Any = scanner.dictionary(close=">")
         else:

@@ -171,7 +171,7 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   if (rival->kind == LIBRARY) return worker_turn(rival->worker, calls);
   rival->next = (first + calls) % sets;
   if (rival->kind == HOST_COPY) copies_copy(rival->number, r->from_host, r->to_host, r->half, sets, first, calls);
-  else if (rival->kind == HOST_READ) { /* one read is of both sides, so that it moves as many bytes as a copy */
+  else if (rival->kind == HOST_READ) { /* one call reads both sides of a copy: the same number of bytes */
     copies_read(rival->number, r->from_host, r->half, sets, first, calls);
     copies_read(rival->number, r->to_host, r->half, sets, first, calls);
   }

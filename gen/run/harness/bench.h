@@ -9,7 +9,7 @@ struct bench_plan {
   /* The bench ends when half of the 95% confidence interval of the kernel's throughput relative to the yardstick is
    * below this. */
   double spread;
-  double seconds;       /* maximum seconds after the first turns */
+  double seconds;       /* maximum seconds of the turns after the first nine */
   double slot;          /* minimum seconds of a turn (consecutive calls that are timed together) */
   size_t footprint;     /* bytes of all sets of buffers that calls use in rotation */
   size_t moved;         /* minimum bytes that the fusion reads and writes */

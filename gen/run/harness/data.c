@@ -174,7 +174,7 @@ static uint64_t moderate(const struct sett_buffer *type, uint64_t random)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
   if (is_float(type)) {
-    double unit = (double)(random >> 11) * 0x1p-53 * 2 - 1; /* in [-1, 1) */
+    double unit = (double)(random >> 11) * 0x1p-53 * 2 - 1; /* a number in [-1, 1) */
     static const double scale[8] = { 4, 4, 4, 4, 1, 1, 0.0625, 64 };
     return encode(format_of(type), unit * scale[random & 7]);
   }

@@ -14,12 +14,12 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
 
 struct data_error {
   size_t compared;            /* number of elements compared */
-  size_t unbounded;           /* compared elements for which the bound allows every value; the next fields count some of them */
-  size_t unbounded_nan;       /* those that are floats and NaN in the reference */
-  size_t unbounded_integers;  /* those that are integers or preds */
-  size_t unbounded_moderate;  /* those in rounds of moderate inputs (counted by harness.c) */
+  size_t unbounded;           /* compared elements for which the bound allows every value */
+  size_t unbounded_nan;       /* unbounded floats that are NaN in the reference */
+  size_t unbounded_integers;  /* unbounded integers and preds */
+  size_t unbounded_moderate;  /* unbounded elements in rounds of moderate inputs; harness.c counts them */
   size_t failures;
-  double max_abs, max_ulp; /* largest errors among the other elements, if both values are finite */
+  double max_abs, max_ulp; /* largest errors of the elements that are not unbounded, if both values are finite */
   double max_share;        /* largest error divided by its bound, where the bound is not 0 */
   size_t nearest;          /* index of the element that has max_share */
   double nearest_abs, nearest_bound;
@@ -30,7 +30,7 @@ struct data_error {
 /* Compares a result with the reference and adds the figures to *error. bound: one for each element; NULL: zero. */
 void data_compare(const struct sett_buffer *type, const void *got, const void *wanted, const double *bound,
                   struct data_error *error);
-/* Return the value of a float element, and the distance of adjacent values of its type at a value. */
+/* data_value: return the value of a float element. data_ulp: return the distance of adjacent values near `value`. */
 double data_value(const struct sett_buffer *type, const void *from, size_t element);
 double data_ulp(const struct sett_buffer *type, double value);
 /* Writes an element's value and bits, such as "1.5 (0x3fc00000)". */
