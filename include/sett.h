@@ -1601,9 +1601,9 @@ SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *t
   return 1;
 }
 
-/* Set a no. Its witness is a point of the table whose offset is not the sum of its digits, and two points that it is the sum of, for which the digits
- * are right. If `tiles` is set, this is done only if these two differ in different dimensions; in one dimension, tiles that do not divide each other
- * may be the cause. */
+/* Set the answer to no. The witness is a point of the table whose offset is not the sum of its digits, and two points whose sum it is and for which
+ * the digits are right. With `tiles`, do this only if the two points differ in different dimensions, because in one dimension tiles that do not
+ * divide each other may be the cause. */
 SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const settp_layout_form *made, const int64_t *box,
                                          int64_t at, const char *reason, int tiles) {
   int64_t low = 1, point[SETT_ANY_DIMS];
@@ -2437,7 +2437,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       cursor = form->outs;
       continue;
     }
-    /* a digit below the thread's digit must be an element digit; or the digits are out of order */
+    /* the digit is below the thread's digit but no element digit, or it is out of order */
     if ((d & 2) || k < next[found]) break;
     field[levels[phase]][found] = tower[found].at[k].digit.size;
     next[found] = k + 1;

@@ -1411,8 +1411,8 @@ SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_
   if (r->most[var] > r->hi[var]) r->most[var] = r->hi[var];
 }
 
-/* Return 1 if the coefficients of two terms are 1 and the size of the variable of the term `low`, or both negated. Then both variables are digits of
- * one number. */
+/* Return 1 if the variables of two terms are digits of one number: the coefficient of the term `low` is 1, and that of `high` is the size of the
+ * variable of `low`; or both are negated. */
 SETT_INLINE int settp_analysis_digits(const settp_analysis_relation *r, const settp_analysis_equation *e, int high,
                                       int low) {
   int64_t size = r->hi[e->var[low]] + 1;
@@ -3754,7 +3754,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof
   if (!j) {
     r = settp_map_interval_op(SETTP_MAP_FLOORDIV, settp_map_proof_form_interval(p, upper),
                               settp_map_proof_form_interval(p, lower));
-    if (sign) { /* lower is at least 1, so the quotient is on upper's side of 0 and not farther from 0 */
+    if (sign) { /* lower is at least 1, so the quotient has the sign of upper, and its magnitude is not larger */
       sett_map_interval u = settp_map_proof_form_interval(p, upper);
       r = settp_map_interval_meet(r, settp_map_interval(u.lo < 0 ? u.lo : 0, u.hi < 0 ? -1 : u.hi));
     }

@@ -2690,7 +2690,7 @@ typedef struct settp_map_engine {
   int variables;
   /* searches stop at this number of forms; so a small arena gives a less simple result, not a failure */
   int32_t lin_limit;
-  int error; /* FULL or DEEP, never reset to 0. A rule that overflows is only not applied */
+  int error; /* 0, FULL or DEEP; it is never reset to 0. A rule that overflows is no error, but is not applied */
   /* number and nesting of the quotients being computed; nesting and number of the intervals being computed */
   int32_t calls, nest, depth, looks, look_end;
   settp_map_known *fact; /* facts from constraints, which are used for results only */
@@ -6352,7 +6352,7 @@ SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b)
          settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
-/* Estimate the number of nodes of l mod m, or of (m - 1 - l) mod m if `flip` is set. */
+/* Estimate the number of nodes of l mod m; if `turned` is set, of (m - 1 - l) mod m. */
 SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned) {
   int32_t i, n = 1;
   int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0, positive = constant;
@@ -6649,7 +6649,8 @@ SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t
   return x && y ? x + y + 1 + settp_map_factor_nodes(k) : 1 << 28;
 }
 
-/* P9: print t * (a - b * q) with q = floor(a / b), for a form b that is at least 1, as t * (a mod b). Also try it for -1 - a. */
+/* P9: print t * (a - b * q) with q = floor(a / b), for a form b that is at least 1, as t * (a mod b). The dividend -1 - a is tried in place of a,
+ * too. */
 SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
   int64_t best_k = 0;
@@ -9310,7 +9311,7 @@ SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
 /* ======================================================================= bodies: points ==== */
 
 typedef struct settp_map_step {
-  int64_t value; /* a constant, or the index of a variable */
+  int64_t value; /* for a constant its value; for a variable its index */
   uint32_t a, b; /* the indices of the steps that compute the operands */
   uint32_t op;
 } settp_map_step;

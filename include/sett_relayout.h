@@ -545,7 +545,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
                                     0);                                                                                                          \
   }
 
-/* Transpose a square of n x n elements in each 16-byte part of a vector, or in the whole vector: `rows` rows of the source become n rows of the
+/* Transpose a square of n x n elements in each 16-byte part of a vector, or in the whole vector. Rows of the source become n rows of the
  * destination. */
 #define SETTP_RELAYOUT_TILE(tile, name, n, rounds, get, low, high)                                                \
   SETT_INLINE void settp_relayout_##tile(unsigned char *to, const unsigned char *from, const int64_t *source_row, \
