@@ -488,9 +488,9 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, cons
                                                      int from_output);
 SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop);
-/* For each value v, write the maps between root and v over all paths to set[v]. With from_root they lead from root to v; otherwise from v to root,
- * where they tell into which elements of root those of v go. The contents of the arena are preserved; what the function adds is removed. Return 0 or
- * an error. If edge is not NULL, *edge is then the edge of the error, or -1. */
+/* For each value v, write the maps between root and v over all paths to set[v]. With from_root they lead from root to v. Otherwise they lead from v
+ * to root: to the elements of root that are computed from those of v. The contents of the arena are preserved; what the function adds is removed.
+ * Return 0 or an error. If edge is not NULL, *edge is then the edge of the error, or -1. */
 SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge);
 /* Count the transactions that each warp needs, and the fewest that could transfer its elements. A transaction is an aligned block of `transaction`

@@ -525,7 +525,7 @@ SETT_MAP_FUNCTIONS(SETTP_LINK_RENAME)
 
 /* ---- private: the headers that build on this one use it, too ---- */
 
-/* If bodies are compiled once, fewer optimisation passes and less inlining save more than half of the compile time. */
+/* If the functions are compiled once for many files, fewer optimisation passes and less inlining save more than half of the compile time. */
 #if defined(SETTP_LINK_SEPARATE) && !defined(SETT_FULL_SPEED) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #if defined(__clang__)
 #define SETTP_MAP_QUICK _Pragma("clang attribute push(__attribute__((__cold__)), apply_to = function)")
@@ -3276,7 +3276,7 @@ SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, se
   return 1;
 }
 
-/* I3, I4: remove from a a digit of a form, or an atom of that form, such that the fewest atoms remain. */
+/* I3, I4: remove either a digit of a form F or an atom of F from form a, so that the fewest atoms remain. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f, best = SETTP_MAP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;
