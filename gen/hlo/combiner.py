@@ -1,32 +1,32 @@
 """Decide how the combiner of a reduce may be applied (to elements in any order, or to contiguous parts in order), and
 from which values partial results may start.
 
-A combiner f takes k accumulators and k elements and returns k accumulators. `analyse` splits its components into groups
+A combiner f takes k accumulators and k elements and returns k accumulators. `analyse` divides its components into groups
 that do not read each other's values, and decides for each group by one of three rules. The combiner allows what all
 groups allow.
 
-1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, in either order. On integers and pred
-   these ops are commutative and associative. On floats, add and multiply are so up to rounding, maximum and minimum up
-   to the payload of a NaN and the sign of a zero (of two zeros the first wins, see gen/reference). The error bound of
-   the reference covers these differences if every component is one op. Beside components of another kind, the bound
-   assumes the order of the elements, so a float add or multiply must keep it. Sums of f16 and bf16 are accumulated in
-   f32 and rounded once, at the end; their order is as free as that of f32 sums.
-   Start: init, if it is a constant and f(init, init) = init; else the identity. The identities are
+1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, with either operand first.
+   On integers and pred these ops are commutative and associative. On floats, another order changes a sum or a product by
+   rounding, and a maximum or a minimum at most in the payload of a NaN and the sign of a zero (the first of two zeros
+   wins, see gen/reference). The error bound of the reference allows this if every component is one op. If other
+   components are not, the bound assumes the order of the elements, and float sums and products must keep it. Sums of f16
+   and bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32 sums.
+   Partial results start from init if it is constant and f(init, init) = init, else from the identity:
        add -0.0 (not 0.0, as 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the minimum integer; minimum +inf or
        the maximum integer; and ~0; or, xor 0.
-   A NaN is combined like any value: maximum(-inf, NaN) is NaN.
+   A NaN is combined like any other value: maximum(-inf, NaN) is NaN.
 2. ONLY COMPARISONS: f consists of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
-   Each result is then an input or a constant, and the choice depends only on comparisons: on the order of the values,
-   on which of them are NaN, and on the signs of zeros. A law about n elements holds for all values if it holds for
-   values in every such order, so finitely many cases prove it: every constant, both zeros, NaNs of both signs, and in
-   each gap between these (up to the ends of the type) as many values as n elements can have there. Associativity needs
-   n = 3; components that are compared with each other share a gap. If there are more than LIMIT cases, nothing is
-   proved and the order is kept. Two values are equal if their bits are; at a coarser level, all NaNs are equal; at the
-   coarsest, -0.0 and 0.0 too, if no op after the reduce can distinguish them. f must then map equal arguments to equal
+   Then each result is an input or a constant. Which one depends only on the order of the values, on which of them are
+   NaN, and on the signs of zeros. So a law about n elements is proved by finitely many cases, which contain values in
+   every possible order: every constant, both zeros, NaNs of both signs, and in each gap between these (up to the ends of
+   the type) as many values as n elements can have there. Associativity needs n = 3. Components that are compared with
+   each other share a gap. If there are more than LIMIT cases, nothing is proved and the order is kept.
+   Two values are equal if their bits are equal. At a coarser level all NaNs are equal too; at the coarsest level also
+   -0.0 and 0.0, if no op after the reduce can distinguish them. At these levels f must map equal arguments to equal
    results.
-   Start: init, if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is not a constant,
-   this must hold for all values of init, and the entry of `start` is None, which stands for init's own value.
-3. Any other f keeps the order of the elements, which the schedule then visits one after another.
+   Partial results start from init if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is
+   not constant, this must hold for all values of init; the entry of `start` is then None, which stands for init's value.
+3. ANY OTHER f is applied to the elements in order, one after another.
 """
 
 from __future__ import annotations
