@@ -1,16 +1,16 @@
 """Decide how the combiner of a reduce may be applied (to elements in any order, or to contiguous parts in order), and
 from which values partial results may start.
 
-A combiner f takes k accumulators and k elements and returns k accumulators. `analyse` divides its components into groups
-that do not read each other's values, and decides for each group by one of three rules. The combiner allows what all
-groups allow.
+A combiner f takes k accumulators and k elements and returns k accumulators. `analyse` divides its components into
+groups that do not read each other's values, and decides for each group by one of three rules. The combiner allows what
+all groups allow.
 
 1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, with either operand first.
-   On integers and pred these ops are commutative and associative. On floats, another order changes a sum or a product by
-   rounding, and a maximum or a minimum at most in the payload of a NaN and the sign of a zero (the first of two zeros
-   wins, see gen/reference). The error bound of the reference allows this if every component is one op. If other
-   components are not, the bound assumes the order of the elements, and float sums and products must keep it. Sums of f16
-   and bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32 sums.
+   On integers and pred these ops are commutative and associative. On floats, another order changes a sum or a product
+   by rounding, and a maximum or a minimum at most in the payload of a NaN and the sign of a zero (the first of two
+   zeros wins, see gen/reference). The error bound of the reference allows this if every component is one op. If other
+   components are not, the bound assumes the order of the elements, and float sums and products must keep it. Sums of
+   f16 and bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32 sums.
    Partial results start from init if it is constant and f(init, init) = init, else from the identity:
        add -0.0 (not 0.0, as 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the minimum integer; minimum +inf or
        the maximum integer; and ~0; or, xor 0.
@@ -18,14 +18,15 @@ groups allow.
 2. ONLY COMPARISONS: f consists of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
    Then each result is an input or a constant. Which one depends only on the order of the values, on which of them are
    NaN, and on the signs of zeros. So a law about n elements is proved by finitely many cases, which contain values in
-   every possible order: every constant, both zeros, NaNs of both signs, and in each gap between these (up to the ends of
-   the type) as many values as n elements can have there. Associativity needs n = 3. Components that are compared with
-   each other share a gap. If there are more than LIMIT cases, nothing is proved and the order is kept.
+   every possible order: every constant, both zeros, NaNs of both signs, and in each gap between these (up to the ends
+   of the type) as many values as n elements can have there. Associativity needs n = 3. Components that are compared
+   with each other share a gap. If there are more than LIMIT cases, nothing is proved and the order is kept.
    Two values are equal if their bits are equal. At a coarser level all NaNs are equal too; at the coarsest level also
    -0.0 and 0.0, if no op after the reduce can distinguish them. At these levels f must map equal arguments to equal
    results.
    Partial results start from init if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is
-   not constant, this must hold for all values of init; the entry of `start` is then None, which stands for init's value.
+   not constant, this must hold for all values of init; the entry of `start` is then None, which stands for init's
+   value.
 3. ANY OTHER f is applied to the elements in order, one after another.
 """
 
