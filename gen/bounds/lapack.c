@@ -51,8 +51,8 @@ static inline wide norm(const number *a, int64_t count) {
   return ROOT(sum);
 }
 
-/* Returns true if elements do not differ so much in size that a routine would scale the matrix first. Only then are
- * rounding errors small relative to the whole matrix. */
+/* Returns true if all elements are 0 or between 2^-24 and 2^24 in size. Then rounding errors are small relative to the
+ * whole matrix. Other matrices may be scaled by the routine first. */
 static inline int tame(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     for (int part = 0; part < 2; ++part) {
