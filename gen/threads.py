@@ -36,9 +36,9 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
         # later kernels of a nest only combine the totals of its first kernel
         numbers = device.threads
         if matrix and kernel.matrix:
-            numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix])
+            numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix], core_bytes=numbers.matrix_bytes)
         steps = operations(kernel.nest, numbers) / kernel.loop.lanes if first else 0
-        nanoseconds = max(moved / device.threads.core_bytes, steps * device.threads.vector_time)
+        nanoseconds = max(moved / numbers.core_bytes, steps * numbers.vector_time)
         counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.threads.hand_over))))
     return counts
 

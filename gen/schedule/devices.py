@@ -210,7 +210,8 @@ class Panels(NamedTuple):
         0.0027 ms; one product of 6x6: 10 ns, as loops 200 ns).
     groups: types of numbers of which tiles multiply groups of adjacent elements (256x256x256 in OpenCL, by a PoCL that
         compiles for AVX-512BW: s8 0.27 ms, as s32 0.59 ms; bf16 0.54 ms, as f32 0.26 ms).
-    group_units: widths of a panel of groups, as in `units`.
+    group_units: widths of a panel of groups, as in `units`. By AMX in two threads, 1024x1024x1024 of bf16 takes 1.58
+        ms and of s8 0.73 ms; in panels of 16 units 1.67 and 0.80 ms.
     turned_share: minimum ratio of the larger operand's rows to the other operand's rows for a product that is computed
         transposed, so that the larger operand, contiguous along the sum, is read in place (bf16 by 4096x4096, 1T,
         transposed and not: 8 rows 1.5 and 3.15 ms; 64 rows 3.1 and 7.2 ms; 256 rows 10.6 and 15.9 ms).
@@ -520,6 +521,11 @@ class ThreadsNumbers:
     # as tile_rate, with matrix instructions, by the macro of these instructions (256x256x256, 1 thread: bf16 25 us, s8
     # 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
+    # core_bytes for matrix instructions. A second thread reads the panels from the first one's cache, which takes some
+    # 20 us. Times in one and in two threads, whose panels one thread packs: bf16 256x256x256 25 and 47 us, 320x320x320
+    # 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us. If the panels are
+    # not packed again, bf16 256x256x256 takes 14 us in two threads.
+    matrix_bytes: float = 30
 
 
 @dataclass(frozen=True)
@@ -992,7 +998,7 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
     # OpenCL groups have 16 work-items, because starting a work-group takes some 4 ns
     replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(groups=("s8", "u8"))),
     replace(_GPU, shared_tiles=SharedTiles(), name="opencl-gpu", language="opencl", units=64),
-    replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"), group_units=tuple(range(16, 1, -1)))),
+    replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"), group_units=(4, 3, 2, 5, 7, 11, 13))),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine with one core and little memory; these numbers are chosen
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,

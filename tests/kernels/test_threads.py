@@ -74,12 +74,12 @@ def test_what_computes_more_is_shared_earlier() -> None:
 def test_matrix_instructions_need_fewer_threads() -> None:
     """With matrix instructions a product uses fewer threads. The compiler decides, because it knows the instructions.
     """
-    def product(dtype: str) -> "Tuple[str, List[Tuple[int, int]]]":
+    def product(dtype: str, size: int = 192) -> "Tuple[str, List[Tuple[int, int]]]":
         text = f"""HloModule m
 ENTRY e {{
-  x = {dtype}[192,192] parameter(0)
-  y = {dtype}[192,192] parameter(1)
-  ROOT z = f32[192,192] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  x = {dtype}[{size},{size}] parameter(0)
+  y = {dtype}[{size},{size}] parameter(1)
+  ROOT z = f32[{size},{size}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
 }}
 """
         made = pipeline.target_file(hlo.fusions(hlo.parse(text, "m.hlo"))[0], "c")
@@ -88,6 +88,8 @@ ENTRY e {{
     text, counts = product("bf16")
     fewer, count = counts[-1]
     assert 1 <= fewer < count and f"shared(share, TILES_BF16 ? {fewer} : {count}, " in text
+    # a second thread would wait for panels from the first thread's cache
+    assert product("bf16", 256)[1][-1][0] == 1 and product("bf16", 512)[1][-1][0] > 1
     text, counts = product("f32")
     assert all(fewer == count for fewer, count in counts) and "TILES" not in text
 
