@@ -69,9 +69,8 @@ def bound(computation: Computation, name: str, *, excess_precision: bool = False
 
     excess_precision: kernels may keep a float between ops on f16 and bf16
     reassociate: kernels may add and multiply the elements of a reduce in any order
-    ulps: error budgets by opcode that replace those in ULPS, such as divide 2.5 and sqrt 3 for OpenCL devices that
-        do not
-        promise correct rounding; for f16 and bf16 they are ulps of float
+    ulps: error budgets by opcode that replace those in ULPS, such as divide 2.5 and sqrt 3 for OpenCL devices that do
+        not promise correct rounding; for f16 and bf16 they are ulps of float
     flushes: a scatter's sums of f32 may flush subnormals
     pointers: see gen.reference
     """

@@ -134,9 +134,7 @@ def mapped(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def iota(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Set the bounds of an iota. In f16 and bf16, a kernel may keep large indices in float, which are not exact in the
-    type.
-    """
+    """Set the bounds of an iota. Large indices are not exact in f16 and bf16, but a kernel may keep them in float."""
     (out,), d = outs, i.attributes["iota_dimension"]
     size = i.shape.dims[d]
     if not b.options.excess_precision or size <= {"f16": 2048, "bf16": 256}.get(i.shape.dtype, size):

@@ -39,8 +39,7 @@ def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = No
     another form.
 
     about: the program's manifest
-    function: the JAX function that the program was lowered from; its arguments and results are trees. Without it,
-        the
+    function: the JAX function that the program was lowered from; its arguments and results are trees. Without it, the
         arguments are arrays and the results a list.
     """
     for kind, number, entry in [*(("parameter", *of) for of in enumerate(about["params"])),

@@ -161,8 +161,8 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
 
 def _operations(built: run.Built,
                 libraries: Sequence[rivals.Library]) -> "List[Tuple[rivals.Library, rivals.Operation]]":
-    """Return pairs of a library and the operation that it runs for this fusion. Libraries that cannot compute it are
-    left out.
+    """Return pairs of a library and the operation that it runs for this fusion. Libraries that cannot compute the
+    fusion are left out.
     """
     single = rivals.operation(built.source) if libraries else None
     whole = rivals.whole(built.source, built.folder) if any(x.name in rivals.WHOLE for x in libraries) else None

@@ -98,8 +98,7 @@ class Built:
     source: the whole program as one fusion
     library, number: the shared object that contains it, and its index there
     traced: to check a program of several calls, a program made from `trace` (gen/program/trace.py) that returns the
-        results
-        of all calls
+        results of all calls
     oracle, oracles: the references of the whole program, and of its calls
     larger: true if arrays with leading dimensions are placed inside larger arrays
     """

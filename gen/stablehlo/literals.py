@@ -46,9 +46,7 @@ def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") 
 
 
 def _of_bytes(scanner: MlirScanner, value: Dense, data: bytes, splat: bool) -> List[int]:
-    """Return the elements of hexadecimal data, in which each element takes whole bytes (pred may have eight in a
-    byte).
-    """
+    """Return the elements of hexadecimal data. Each takes whole bytes, but eight elements of pred may share a byte."""
     of = value.of
     width = dtypes.storage_bytes(of.dtype)
     mask = (1 << dtypes.TABLE[of.dtype].bits) - 1
