@@ -156,23 +156,34 @@ def _all_of(name: str, memory: Memory, done: "Sequence[Done]") -> None:
 
 
 class _Places:
-    """The buffers of a program, each as a memory. Pointers to the same place share one memory."""
+    """The buffers of a program, each as a memory. Pointers to the same place share one memory, except those to a parameter
+    and to the result in its place.
+    """
 
     def __init__(self, manifest: "Mapping[str, Any]") -> None:
         self.same = {("results", alias["result"]): ("params", alias["parameter"]) for alias in manifest["aliases"]}
         self.known: "Dict[Tuple[str, int, int], Memory]" = {}
+        self.blocks: "Dict[Tuple[str, int], List[Memory]]" = {}
 
     def of(self, launch: "Mapping[str, Any]") -> "Dict[str, Memory]":
         """Return the memory behind each pointer of a launch's kernel, by the pointer's name."""
         found: "Dict[str, Memory]" = {}
         for argument in launch["arguments"]:
-            buffer, number = self.same.get((argument["buffer"], argument["number"]), (argument["buffer"], argument["number"]))
-            if argument["buffer"] == "scratch":
-                number = 0
-            key = buffer, number, argument["offset"]
+            number = 0 if argument["buffer"] == "scratch" else argument["number"]
+            key = argument["buffer"], number, argument["offset"]
             memory = self.known.get(key)
             bytes_of = None if argument.get("lead") else argument["bytes"]
             if memory is None or memory.bytes != bytes_of:
-                memory = self.known[key] = Memory(argument["name"], "global", bytes_of, key)
+                memory = self.known[key] = Memory(argument["name"], "global", bytes_of, key, base=argument["offset"])
+                self._share(self.same.get(key[:2], key[:2]), memory)
             found[argument["name"]] = memory
         return found
+
+    def _share(self, block: "Tuple[str, int]", memory: Memory) -> None:
+        """Note which other arrays of a block of memory have bytes of a new one."""
+        for other in self.blocks.setdefault(block, []):
+            if memory.bytes is None or other.bytes is None or (memory.base < other.base + other.bytes
+                                                               and other.base < memory.base + memory.bytes):
+                memory.shares.append(other)
+                other.shares.append(memory)
+        self.blocks[block].append(memory)

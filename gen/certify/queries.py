@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
@@ -97,7 +97,8 @@ class Questions:
         by_memory: "Dict[Memory, List[Access]]" = {}
         for access in _distinct(self.found.accesses):
             if access.memory.space in ("global", "shared"):
-                by_memory.setdefault(access.memory, []).append(access)
+                first = min([access.memory, *_sharing(access.memory)], key=id)
+                by_memory.setdefault(first, []).append(access if first is access.memory and not first.shares else in_block(access))
         for memory, accesses in by_memory.items():
             for n, a in enumerate(accesses):
                 others = [b for m, b in enumerate(accesses) if (a.write or b.write) and not (a.atomic and b.atomic)
@@ -204,6 +205,25 @@ def _relevant(path: "Sequence[Condition]", free: "Set[Atom]") -> "Tuple[Conditio
         for n in more:
             chosen.add(n)
             free |= path[n].free
+
+
+def _sharing(memory: Memory) -> "List[Memory]":
+    """Return the arrays that share bytes with an array, directly or through others."""
+    found, waiting = {id(memory): memory}, [memory]
+    while waiting:
+        for other in waiting.pop().shares:
+            if id(other) not in found:
+                found[id(other)] = other
+                waiting.append(other)
+    return list(found.values())
+
+
+def in_block(access: Access) -> Access:
+    """Return an access whose offset counts from the beginning of the block of memory."""
+    base, unit = access.memory.base, access.unit
+    if base % unit:
+        return replace(access, offset=access.offset.times(unit) + terms.number(base), width=access.width * unit, unit=1)
+    return replace(access, offset=access.offset + terms.number(base // unit))
 
 
 def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", copies: "Tuple[str, str]" = ("@1", "@2")) -> str:

@@ -15,7 +15,8 @@ from gen.certify.types import Type, Vector
 @dataclass(eq=False)
 class Memory:
     """An array that a kernel accesses. space: global, shared, private or constant. bytes: its size; None if it is not
-    known. key: identifies the array in every walk of the kernel.
+    known. key: identifies the array in every walk of the kernel. base: the place of its first byte in the block of memory
+    that it is a part of. shares: the other arrays that have bytes of it.
     """
 
     name: str
@@ -24,6 +25,8 @@ class Memory:
     key: object
     at: "Optional[Token]" = None
     initial: "Optional[terms.Range]" = None
+    base: int = 0
+    shares: "List[Memory]" = field(default_factory=list)
 
     def __repr__(self) -> str:
         return self.name
@@ -102,7 +105,8 @@ class Cell:
 @dataclass(frozen=True)
 class Access:
     """An access to `width` units of `unit` bytes each, from unit `offset` of a memory on. path: the conditions under which
-    the access is done. phase: the number of barriers before it.
+    the access is done. phase: the number of barriers before it. order: its number in the order of the text. loops: the
+    steps of the loops around it, the outermost first.
     """
 
     memory: Memory
@@ -115,6 +119,7 @@ class Access:
     phase: Term
     at: Token
     order: int = 0
+    loops: "Tuple[Term, ...]" = ()
 
     @property
     def known(self) -> bool:

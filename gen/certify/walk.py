@@ -478,7 +478,8 @@ class Walk:
                 self._set(value.cell, self._fresh(value.cell.type, True))
             return
         if write and value.memory.space == "global":
-            self.new_fixed[value.memory, "written"] = True
+            for memory in (value.memory, *value.memory.shares):
+                self.new_fixed[memory, "written"] = True
         if write and value.memory.space == "private":
             self._counted_store(value.memory, 1)
             self._forget(value.memory)
@@ -488,7 +489,7 @@ class Walk:
                 least(type) if unit % least(type) == 0 else 1
         self.order += 1
         self.found.accesses.append(Access(value.memory, offset, width // unit, unit, write, atomic, tuple(self.path),
-                                          self.phase, at, self.order))
+                                          self.phase, at, self.order, tuple(self.within)))
 
     def _load(self, value: Value, type: Type, at: Token, atomic: bool = False) -> Value:
         if isinstance(value, Either):
@@ -912,7 +913,7 @@ class Walk:
         except Unknown:
             return terms.open_condition("peek")
 
-    def _changed(self, node: Node) -> "Tuple[Set[str], List[Cell]]":
+    def _loop_cells(self, node: Node) -> "Tuple[Set[str], List[Cell]]":
         """Return the names that a loop assigns to, and the variables among them that have no memory."""
         changed: "Set[str]" = set().union(*(_assigned(part) for part in node.parts[1:] if part is not None))
         return changed, list(dict.fromkeys(
@@ -923,7 +924,7 @@ class Walk:
     def _is_long(self, node: Node) -> bool:
         """Return true if a variable that each step moves by a constant gives a loop more steps than are walked one by one."""
         _, condition, step, body = node.parts
-        changed, cells = self._changed(node)
+        changed, cells = self._loop_cells(node)
         inductive = self._inductive(body, step, changed)
         moves = {cell: (cell.value, by) for cell in cells for by in [self._moves(cell, inductive)] if by is not None and cell.value}
         counts = self._counts(condition, moves, changed) if condition is not None else None
@@ -935,7 +936,7 @@ class Walk:
         _, condition, step, body = node.parts
         key = (node.at, self.site)
         trips, k = None, None
-        changed, cells = self._changed(node)
+        changed, cells = self._loop_cells(node)
         inductive = self._inductive(body, step, changed)
         entry: "Dict[Cell, Optional[Value]]" = {cell: cell.value for cell in cells}
         moves: "Dict[Cell, Tuple[Value, Term]]" = {}
