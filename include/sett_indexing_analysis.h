@@ -3946,7 +3946,7 @@ SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_ma
   for (; cases > 0; --cases) {
     int64_t sum = settp_map_mod(form->k[0], c);
     for (j = 1; j < p->monomials; ++j) {
-      int64_t product = settp_map_mod(form->k[j], c); /* less than c, and at most 1023 if it is not 0 */
+      int64_t product = settp_map_mod(form->k[j], c); /* product is less than c, and therefore at most 1023 */
       for (i = 0; i < p->column[j].factors && product; ++i) product = product * residue[p->column[j].factor[i]] % c;
       sum = (sum + product) % c;
     }

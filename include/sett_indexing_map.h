@@ -2558,7 +2558,7 @@ THE NORMAL FORM
 /* The values of forms are computed at sample points of the domain. Two forms with different values at a sample are not equal, so no proof is tried.
  * SETTP_MAP_MORE further points are used just before a proof. */
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
-/* Budgets of one simplification:
+/* Budgets of one simplification (maximum numbers):
  *     DEPTH_MAX:       nesting of quotients.
  *     FORMS_MAX:       names of one quotient.
  *     CALLS_MAX:       quotients computed.
@@ -7458,8 +7458,8 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
          settp_map_all_positive(e, e->form[x->form].lin);
 }
 
-/* P12: print l as the operation of the given map that has this form, with the prints of its operands, if that is shorter. Return its number of nodes,
- * or `nodes`, that of *expr. */
+/* P12: the given map may have an operation with the form l. If *expr, the print of l, has more nodes than this operation on the prints of its
+ * operands, replace *expr. `nodes` is the number of nodes of *expr. Return the number of nodes of the result. */
 SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   int32_t a, b, x, y;
   sett_expr made;
@@ -8613,7 +8613,7 @@ SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map
   return settp_map_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), xors ? (size_t)1 << 20 : (size_t)1 << 18);
 }
 
-/* Replace result i by its dimension. If the result is a number, the dimension has only this value. */
+/* Replace result i by dimension i. If the result is a number, the dimension has only this value. */
 SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, int i, int32_t *form) {
   int64_t value = e->lin[form[i]].constant;
   if (e->lin[form[i]].count) form[i] = settp_map_lin_variable(e, i);
@@ -8781,7 +8781,8 @@ SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   carry->work = settp_map_work_left(&a.engine, a.domain.work);
   if (settp_map_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
-  carry->done = a.domain.done && !a.domain.changed; /* not done if R14 narrowed a dimension in this round */
+  /* the bounds are not final if R14 narrowed a dimension in this round */
+  carry->done = a.domain.done && !a.domain.changed;
   carry->found = a.domain.changed ? SETTP_MAP_NONE : a.domain.found;
   carry->xors |= a.engine.xors;
   map.variable = a.domain.bounds;
@@ -10928,7 +10929,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   if (!coefficient || !owned) return -1;
   for (j = 0; j < n; ++j) owned[j] = 0;
   for (i = 0; i < map.results; ++i) {
-    /* state for the variables added so far, the smallest coefficient first: all their sums are distinct, or all numbers up to reach occur */
+    /* Variables are added by coefficient, the smallest first. distinct: all sums of the added ones are different. dense: the sums are all multiples
+     * of stride up to reach */
     int64_t stride = 0, reach = 0, images = 1;
     int left = 0, distinct = 1, dense = 1;
     if (!settp_map_linear(arena, map.result[i], n, coefficient, &constant)) return -1;

@@ -784,8 +784,8 @@ SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *h
   return 1;
 }
 
-/* Write the registers of b that are not provided by one register of the same thread for all threads. Copies of others are left out. Return their number.
- */
+/* Write the registers of b that need more than a copy of one register of the same thread. A register that repeats another one is left out. Return
+ * their number. */
 SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *held, int16_t *varies) {
   const sett_move_table *b = work->b;
   int r, i, t, count = 0;
