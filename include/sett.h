@@ -1150,7 +1150,8 @@ SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   return linear->outs == 1 && settp_notation_name_is(linear->out[0], "offset");
 }
 
-/* A layout of padded shared memory in which each bit of the number is one bit of the index. Each bit is a digit. */
+/* Write the digits of a layout of padded shared memory. This is possible if each bit of an element's number is one bit of its index; each bit is
+ * then a digit. */
 SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_notation *layout) {
   const sett_notation_padded *padded = layout->padded;
   int d, i, k, at = 0;

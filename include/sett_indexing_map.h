@@ -492,7 +492,7 @@ SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
 /* Runs of a result along a variable v, with the other variables fixed.
  *     contiguous:    the largest w that divides every break: every v such that v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
  *                    Without breaks it is the extent of v. So for v = w * j + i, 0 <= i < w: result(v) = result(w * j) + i.
- *     broadcast:     the same for every v with result(v) not equal to result(v - 1): the result is constant in every group of w values.
+ *     broadcast:     the largest w that divides every v with result(v) not equal to result(v - 1). So the result is constant in every group of w values.
  *     vector_width:  the largest power of two w that divides the extent of v and for which every group of w values, counted from v's lower bound, is
  *                    wholly inside or wholly outside the domain, and the results in a group are consecutive and begin with a multiple of w.
  * The numbers are never too large. A flag is 1 if its number is known to be the largest.
@@ -5213,7 +5213,7 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
     }
     count = n;
     out->width = place;
-    /* with a limit there are further terms, so the sign is not known */
+    /* if there is a limit, terms beyond it are not read, so the sign is not known */
     if (limit == SETTP_MAP_BITS_KNOWN && !count && (!constant || constant == -1)) out->sign = constant != 0;
     else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == -1 && !constant) out->sign = term[0].bit;
     else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == 1 && constant == -1)
@@ -6290,8 +6290,7 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* P2: for a term k * q of l, find other terms that are s * F for a form F of which q is the quotient, so that F - t * q is a digit. Record F as a
- * name of q. */
+/* P2: for a term k * q of l, find terms s * F of l with q = floor(F / t), so that F - t * q is a digit. Record (F, t) as a name of q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
@@ -9086,7 +9085,7 @@ SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int plac
   return -1;
 }
 
-/* Return 1 if equation i contains the result bit n places above result bit j, which is a bit of the same result. */
+/* Return 1 if result bit j + n is n places above result bit j in the same result, and equation i contains it. */
 SETT_INLINE int settp_map_matrix_holds(const settp_map_matrix *m, int i, int j, int n) {
   int to = j + n;
   return i >= 0 && to >= 0 && to < m->outs && m->out[to].of == m->out[j].of &&
@@ -12341,7 +12340,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
       sett_map one = map;
       const settp_map_node *node = settp_map_at(arena, list.handle[split]);
       sett_expr a = settp_map_a(node), b = settp_map_b(node);
-      /* the part of the domain on which operand a, or in the second turn b, is the value */
+      /* restrict the domain to the points at which operand a is the value; in the second turn, operand b */
       int first = (node->op == SETTP_MAP_MIN) == !turn;
       settp_map_copy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
       constraint[map.constraints].expr = sett_map_sub(arena, a, b);
