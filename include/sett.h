@@ -201,30 +201,24 @@ typedef struct sett_any_answer {
   int ins, outs, points;
   int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
 } sett_any_answer;
-/* Parse a text in any notation:
- *     those of sett_notation.h
- *     an array of XLA:            f32[70,300]{1,0:T(8,128)}.
- *     a nested layout of IREE
- *     Tenstorrent's tiles, faces: 64x64@T(32,32)(16,16), which is read as f32[64,64]{1,0:T(32,32)(16,16)}. */
+/* Parse a text. It may be in any notation of sett_notation.h; an array of XLA such as f32[70,300]{1,0:T(8,128)}; a nested layout of IREE; or
+ * Tenstorrent's tiles and faces, 64x64@T(32,32)(16,16), which are read as f32[64,64]{1,0:T(32,32)(16,16)}. */
 SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
 SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
 /* Return the layout as a map in the direction of its notation. For Triton and IREE that is from the owner to the index; for all others, from the
  * index to the offset. */
 SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
 /* Compare two layouts as functions. A layout is one of two kinds of function, and layouts of different kinds are never equal.
- * An offset as a function of the logical index:
- *     CuTe, strides, oneDNN tags, arrays of XLA
- *     linear layouts with the only output `offset`, or with the only input `offset` (these are inverted)
- * A logical index as a function of the owner (register, lane, warp, block):
- *     Triton's distributions over threads
- *     IREE: slot is the register, thread the lane, subgroup the warp
- *     Mosaic: registers and the elements of a register together are the register
- *     CuTe with coordinates as strides: its modes are register, lane, warp, block in this order
- * Rules:
- *     The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part
- *     is the first mode.
- *     Inputs of size 1 are ignored.
- *     The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
+ * The first kind is an offset as a function of the logical index. These layouts are of this kind:
+ *     CuTe, strides, oneDNN tags and arrays of XLA;
+ *     linear layouts with the only output `offset`, or with the only input `offset` (these are inverted).
+ * The second kind is a logical index as a function of the owner (register, lane, warp, block):
+ *     Triton's distributions over threads;
+ *     IREE, where a slot is the register, a thread the lane, and a subgroup the warp;
+ *     Mosaic, where a register and an element in it together are the register;
+ *     CuTe with coordinates as strides, where the modes are register, lane, warp, block in this order.
+ * The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part is
+ * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
  * Method: layouts that consist of digits or of bits are compared without visiting points. Others (a swizzle whose sums carry, tiles that do not divide
  * each other) are compared as maps by sett_map_equal, and if that does not decide, at their first 2^18 points. The witness of a no is the first point
  * that differs, in the order of points of a. */
@@ -263,7 +257,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  *     lanes:  number of lanes of a warp. With 0 it is that of a layout which states it; otherwise 64 if an IREE layout has 33 to 64 threads;
  *             otherwise 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
- *     Triton, Mosaic
+ *     Triton and Mosaic;
  *     IREE:                    a slot is a register, a thread is warp * lanes + lane.
  *     CuTe with coordinates:   its modes are register, lane, warp, block in this order.
  *     CuTe with two modes:     (thread, value), if its integer values are indices whose first dimension is fastest.

@@ -520,9 +520,9 @@ SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
  * multiples of memory->align elements without padding, they stay so; then accesses of this width stay aligned.
  * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative, and all bits are among those of the positions. Of equally
  * good ones, it takes the first in this order:
- *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit
- *     another swizzle with S > 0
- *     a swizzle with S < 0
+ *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit;
+ *     another swizzle with S > 0;
+ *     a swizzle with S < 0.
  * If the size of the array is not a multiple of the block that the swizzle permutes, the array is extended (bytes).
  * An access of map i has width[i] elements, or memory->width if width is NULL, and stays contiguous. Both functions examine every member of the class.
  */

@@ -206,10 +206,10 @@ SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_tabl
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
 /* Write the plan as the code of a function with this name, cut to capacity. Return the length of the whole text without its zero byte. Return 0 if there
  * is no plan, or if the code is for CUDA and a warp does not have 32 or 64 lanes.
- *     C      void NAME(const T a[THREADS][FROM], T b[THREADS][TO])
+ *     C:     void NAME(const T a[THREADS][FROM], T b[THREADS][TO]).
  *            It runs each step for all threads, then the next. To count operations, a caller may define these macros before it:
  *            SETT_MOVE_SHUFFLE(words, thread), SETT_MOVE_STORE(thread, place, count), SETT_MOVE_LOAD(..) and SETT_MOVE_BARRIER().
- *     CUDA   __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared)
+ *     CUDA:  __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared).
  *            t is the number of the thread in the block. shared has move->bytes bytes and is aligned to 16. Before this memory is used again, the caller
  *            needs a barrier. */
 SETT_PUBLIC size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity);

@@ -292,8 +292,7 @@ typedef struct sett_notation_tiled {
   sett_notation_digit digit[SETT_NOTATION_DIGITS];
 } sett_notation_tiled;
 
-/* Triton's padded_shared. A linear layout maps an index of the array to a number. Each interval of numbers adds padding: for every `interval`
- * numbers, the offset grows by a number of elements. */
+/* Triton's padded_shared. A linear layout maps an index of the array to a number i. The offset is i plus, for every k, pad[k] * (i / interval[k]). */
 enum { SETT_NOTATION_PADS = 8 };
 typedef struct sett_notation_padded {
   int pads; /* number of intervals, which are in ascending order */

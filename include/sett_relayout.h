@@ -985,9 +985,9 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Return the number of values of a leaf of the destination that make up a piece: the smallest number that is a common digit and whose steps have at
- * least `want` elements in both layouts. If there is none, it is a number of values of the common digit with the longest steps. *step receives the
- * shorter step of the two layouts. */
+/* Choose how many values of a leaf of the destination make up a piece. Let a step be the stride of a common digit: the memory that one of its values
+ * covers. Return the smallest number of values that is one value of a common digit whose steps have at least `want` elements in both layouts. If
+ * there is none, return a number of values of the common digit with the longest steps. *step receives the shorter step of the two layouts. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];
