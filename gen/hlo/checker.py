@@ -3,8 +3,8 @@ fault at its place in the text.
 
 If the text leaves out a result's shape, the inferred shape is used. Its layout follows XLA: an elementwise op has the
 layout of operand 0 (clamp: of operand 1), a transpose permutes the layout so that no byte moves, and all other ops are
-row-major. Ops without a kernel have their rules in kept.py, or no rules (collectives,
-custom calls, ..); then the text must give the shape. Valid HLO that has no kernel is refused in refusals.py.
+row-major. Ops without a kernel have their rules in kept.py. If an op has no rule (collectives, custom calls, ..), the
+text must give its shape. Valid HLO that has no kernel is refused in refusals.py.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ class Kept(Check):
             self.fail(f"expected {count} operand{'' if count == 1 else 's'}, found {len(self.shapes)}")
 
     def takes(self, key: str, of: Computation, number: int) -> Shape:
-        """Check that a computation has one parameter and that it has the shape of operand `number`; return the
-        result's shape.
+        """Check that a computation has one parameter, whose shape is that of operand `number`; return the shape of the
+        computation's result.
         """
         if len(of.parameters) != 1:
             self.fail(f"expected 1 parameter of '{of.name}', found {len(of.parameters)}", attribute=key)

@@ -110,12 +110,13 @@ class Piece(NamedTuple):
 
 
 def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Optional[str]:
-    """Return a fault unless each position of each result is written by exactly one iteration of one nest. results:
-    each result's size.
+    """Return a fault unless each position of each result is written by exactly one iteration of one nest.
 
-    The proof splits positions into mixed-radix digits. In these digits the map of every nest is a bijection onto a
-    box, the boxes are disjoint, and together they cover all positions. An update at runtime indices must write each of
-    its elements once; if it is in place, its result is not checked further.
+    The proof splits positions into mixed-radix digits. In these digits the map of every nest is a bijection onto a box,
+    the boxes are disjoint, and together they cover all positions. An update at runtime indices must write each of its
+    elements once; if it is in place, its result is not checked further.
+
+    results: the size of each result
     """
     in_place = {root.buffer for nest in kernels if nest.aliases for root in nest.partition.roots}
     for nest, root in ((nest, root) for nest in kernels for root in nest.partition.roots if root.at):
