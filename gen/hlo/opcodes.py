@@ -37,17 +37,23 @@ class Elementwise:
 
     opcode: str
     arity: int
-    takes: str                  # kinds of operand 0, as letters; the other operands have the type of operand 0
+    # kinds of operand 0, as letters; the other operands have the type of operand 0
+    takes: str
     # The result's type: 'operand' is that of operand 0; 'pred'; 'part' is that of the parts of a complex operand 0,
     # else that of operand 0; 'rule': a method of checker.Check returns it.
     result: str = "operand"
-    kernels: str = ""           # kinds of operand 0 for which there are kernels; "": all in `takes`
-    attributes: Mapping[str, str] = field(default_factory=dict)     # name -> how the parser reads it
-    optional: Tuple[str, ...] = ()  # optional attributes
+    # kinds of operand 0 for which there are kernels; "": all in `takes`
+    kernels: str = ""
+    # name -> how the parser reads it
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    # optional attributes
+    optional: Tuple[str, ...] = ()
     # The next fields are used by kernels.
     operator: str = ""          # C operator for numbers
-    pred_operator: str = ""    # C operator for pred
-    function: str = ""          # function of reals in C's and the targets' libraries
+    # C operator for pred
+    pred_operator: str = ""
+    # function of reals in C's and the targets' libraries
+    function: str = ""
     # types (f32, f64) that are computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
     scalar: Tuple[str, ...] = ()
     # approximate number of vector instructions per register; a lookup table may replace an expensive function
@@ -55,7 +61,8 @@ class Elementwise:
     # The result must be rounded to float types of at most this many bits: 16 for most ops; 8 for abs, negate and the
     # like, because some 8-bit types lack -0 or a NaN of one sign; 0: never.
     rounds: int = 16
-    wraps: bool = True          # a result of 2 or 4 bits is computed in a byte and must be truncated
+    # a result of 2 or 4 bits is computed in a byte and must be truncated
+    wraps: bool = True
     # x86 and Arm: a NaN result is an operand's NaN made quiet, or the processor's default NaN, so a vector form is
     # allowed
     keeps_nan: bool = False
@@ -73,8 +80,10 @@ class Structural:
     """An op that moves, reduces or calls: a result element may depend on any element of its operands."""
 
     opcode: str
-    arity: Optional[int]    # None: any number; the op's checker checks it
-    map: str = ""    # opcode in sett_indexing_analysis.h; "": the op is inlined or has no operands
+    # None: any number; the op's checker checks it
+    arity: Optional[int]
+    # opcode in sett_indexing_analysis.h; "": the op is inlined or has no operands
+    map: str = ""
     # The name of a function of gen/emit. "": the map alone says which element to read. "whole": the op has kernels on
     # whole arrays (gen/plan/whole.py).
     element: str = ""
@@ -257,8 +266,8 @@ _UNCHECKED = frozenset(
     set-dimension-size stochastic-convert while""".split()
 )
 OPCODES = frozenset(TABLE) - frozenset(row.opcode for row in _MADE) | _UNCHECKED
-# Loops and branches, which stay so in a program. Their computations are `called`: of a while the condition and the
-# body, of a conditional its branches, the one for true first.
+# Loops and branches, which a program executes as such. Their field `called` has the condition and the body of a while,
+# or the branches of a conditional, the one for true first.
 CONTROL = frozenset(["while", "conditional"])
 
 # attributes that are allowed on every op and stay text

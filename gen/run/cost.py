@@ -17,7 +17,8 @@ from gen.plan import element_loops, fft, matrices, partition, plan
 from gen.plan.scan import prefix
 from gen.program.ir import Program
 
-MOST_SECONDS = 120    # maximum expected seconds of a check, or of a bench of one kernel
+# maximum expected seconds of a check, or of a bench of one kernel
+MOST_SECONDS = 120
 # above this number of steps, inputs are moderate only: subnormals and the like take up to ten times as long
 MUCH_STEPS = 2 * 10 ** 8
 

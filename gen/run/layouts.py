@@ -21,7 +21,8 @@ from gen.plan.nest import BuildError
 from gen.run import bench, cost as costs
 
 Row = bench.Row
-TILE = (8, 128)  # the tile of reads by tiles, if none of the layouts has a tile
+# the tile of reads by tiles, if none of the layouts has a tile
+TILE = (8, 128)
 # the order of a read: along the last dimension, along the second to last one, or tile by tile
 READS = ("rows", "columns", "tiles")
 

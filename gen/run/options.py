@@ -12,8 +12,10 @@ from gen.hlo import Fusion
 from gen.run import cost as costs
 from gen.targets import RUNNERS, RunError, Runner
 
-MOST_ROUNDS = 24    # maximum number of rounds of a check, as in gen/run/harness/harness.c
-LONG_SECONDS = 10  # work that is expected to take more seconds than this is announced before it begins
+# maximum number of rounds of a check, as in gen/run/harness/harness.c
+MOST_ROUNDS = 24
+# work that is expected to take more seconds than this is announced before it begins
+LONG_SECONDS = 10
 # limit of one launch in seconds of processor time, multiplied by the number of processors; ten times the expected time
 # if that is more
 LAUNCH_SECONDS = 30
@@ -36,17 +38,24 @@ class Options:
     excess_precision: bool = False
     # maximum bytes of scratch and stack of a program for small machines; None: the limit of its device
     most_bytes: Optional[int] = None
-    fill_constants: Optional[int] = None  # seed for the values of constants that the text leaves out; None: refuse them
-    leads: Sequence[str] = ()  # arrays whose leading dimensions are given at run time
+    # seed for the values of constants that the text leaves out; None: refuse them
+    fill_constants: Optional[int] = None
+    # arrays whose leading dimensions are given at run time
+    leads: Sequence[str] = ()
     # place arrays with leading dimensions inside larger arrays, so that their rows are not contiguous
     larger: bool = True
-    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)  # sizes of open dimensions, as in gen build --dims
-    limit: Optional[int] = None  # seconds of processor time that a launch may take; None: see launch_limit
-    row_major: bool = False  # `gen run` reads and writes row-major files, whatever the layouts
-    memory: Optional[int] = None  # bytes that a check may use; None: a third of the machine's
+    # sizes of open dimensions, as in gen build --dims
+    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    # seconds of processor time that a launch may take; None: see launch_limit
+    limit: Optional[int] = None
+    # `gen run` reads and writes row-major files, whatever the layouts
+    row_major: bool = False
+    # bytes that a check may use; None: a third of the machine's
+    memory: Optional[int] = None
     # checks the maps of a fusion that is too large to run; returns the fault, or None
     check_maps: Optional[Callable[[Fusion], Optional[str]]] = None
-    say: Callable[[str], None] = lambda text: None  # called before slow work, with a description
+    # called before slow work, with a description
+    say: Callable[[str], None] = lambda text: None
     # called with the name of each step as it begins, for a progress line
     step: Callable[[str], None] = lambda text: None
 

@@ -16,14 +16,19 @@ class CheckResult:
     reason: str = ""
     max_abs: float = 0.0
     max_ulp: float = 0.0
-    max_share: float = 0.0  # the largest error divided by the allowed error
+    # the largest error divided by the allowed error
+    max_share: float = 0.0
     # the element with the largest such error: its value, the reference's value, their distance and the allowed distance
     nearest: str = ""
     compared: int = 0
-    unbounded: int = 0  # the number of compared elements whose allowed interval is unbounded
-    unbounded_nan: int = 0  # unbounded elements that are NaN in the reference
-    unbounded_integers: int = 0  # unbounded elements that are integers or preds
-    unbounded_moderate: int = 0  # unbounded elements in rounds of moderate inputs
+    # the number of compared elements whose allowed interval is unbounded
+    unbounded: int = 0
+    # unbounded elements that are NaN in the reference
+    unbounded_nan: int = 0
+    # unbounded elements that are integers or preds
+    unbounded_integers: int = 0
+    # unbounded elements in rounds of moderate inputs
+    unbounded_moderate: int = 0
     # names of the ops (in gen/bounds), apart from overflow, that make an interval unbounded
     unknown: Sequence[str] = ()
     rounds: int = 0

@@ -74,7 +74,8 @@ class Builder(ABC):
     def __init__(self, text: Text, module: Module) -> None:
         self.text, self.module = text, module
         self.scanner: MlirScanner = text.scanner
-        self.taken: Set[str] = set()        # names of computations
+        # names of computations
+        self.taken: Set[str] = set()
         # finished computations of functions, by name and by the values of arguments that are known
         self.made: Dict[Tuple[Any, ...], Computation] = {}
         self.open: List[str] = []  # names of the functions whose construction has not ended, to find recursion
