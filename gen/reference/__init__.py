@@ -1,120 +1,138 @@
-"""The scalar reference of a fusion: C11 text, written from the graph, that defines the meaning of each op.
+"""The scalar reference of a fusion: C11 text, made from the graph, that defines what each op means.
 
-`reference(computation, name)` returns plain loops, one nest for each HLO op. It includes no sett header and does not
-use the project's index algebra: strides are computed here from dims and minor_to_major, positions in tiles by their
-definition. It must be compiled with -ffp-contract=off (and without -ffast-math); it has no undefined behaviour
-(-fsanitize=undefined is clean).
+`reference(computation, name)` returns plain loops, one loop nest for each HLO op. The text includes no header of sett
+and does not use the project's index algebra. Strides are computed here from dims and minor_to_major, and positions in
+tiles follow the definition of tiles. The text must be compiled with -ffp-contract=off and without -ffast-math. It has
+no undefined behaviour: -fsanitize=undefined finds none.
 
     int NAME_ref(const void *const *params, void *const *results);
 
-Parameters and results are flattened tuples, each in its own layout (minor_to_major, tiles, tail padding). Padding of
-results is 0, padding of parameters is not read. Buffers must not overlap. The function returns 0, or 1 when out of
-memory. gen/bounds defines how close a kernel's results must be to these.
+The arrays are those of the parameters and results, with tuples flattened. Each has its own layout (minor_to_major,
+tiles, tail padding). The padding of results is written as 0, and the padding of parameters is not read. Buffers must
+not overlap. The function returns 0, or 1 if there is not enough memory. gen/bounds defines how close the results of a
+kernel must be to the results of the reference.
 
 THE MEANING OF EACH OP (kernels follow the same rules)
-  every op          rounds to its own type before the next op reads its result; a NaN stays a NaN, with any payload
-  f16, bf16         stored as 16 bits. + - * / sqrt and similar ops: in float, then to nearest even (which equals one
-                    rounding); functions: in double, then one rounding. Results of type f32 keep subnormals.
-  f8.., f4e2m1fn    as f16: in float, then to the nearest value. Beyond the largest value: infinity; NaN in fn and fnuz
-                    types; the largest value in f4e2m1fn, which has -0 in place of NaN. fnuz types have no -0.
-                    f8e8m0fnu: the nearest power of two, upwards from the midpoint; NaN for values that are not
-                    positive.
-  s4 u4 s2 u2       integers of their width. They and f4e2m1fn are packed in parameters and results, first element in
-                    the low bits, with or without E(..) in the layout; unused bits of the last byte are zero.
-  c64, c128         by parts, each step rounded: (ac - bd, ad + bc). abs: hypot, infinite if a part is. Division,
-                    functions, and all special values: see gen/reference/complex_functions.py.
-  f32 functions     in double, rounded once. f64 functions: libm. rsqrt is 1/sqrt(x), logistic 1/(1+exp(-x)).
-  integers          wrap. x/0 is -1 (all ones), x rem 0 is x, MIN/-1 is MIN, MIN rem -1 is 0; / and rem truncate.
-                    abs(MIN) and -MIN are MIN. sign is -1, 0, 1. A shift by at least the width (the amount read as
-                    unsigned) gives 0, or the sign in all bits for shift-right-arithmetic; shift-right-logical works on
-                    the bits, whatever the signedness. count-leading-zeros(0) is the width.
-  integer power     by squaring, wrapping; x^-n is 1 for x = 1, +-1 for x = -1 (by n's parity), else 0 (also for x = 0).
-  pred              one byte, 0 or 1. add, maximum, or: or. multiply, minimum, and: and. subtract, xor: xor.
-  maximum, minimum  a != a ? a : b != b ? b : a >= b ? a : b; for minimum with <=. Of two zeros, the first one wins.
-  clamp             minimum(maximum(x, low), high), with x first both times: clamp(1, x, 0) is 0.
-  remainder         fmod: exact, with the sign of the dividend; x rem 0 is NaN.
-  sign              NaN for NaN, a zero for the same zero. floor, ceil, round-nearest-even: IEEE. round-nearest-afz:
-                    halves away from zero. is-finite: neither infinite nor NaN.
-  power             C pow: x^0 and 1^y are 1, even for NaN.
-  compare           with NaN: NE is true, all others are false; -0 equals +0. TOTALORDER: by the bits, -NaN lowest,
-                    -0 < +0.
-  convert           float to integer truncates and saturates, NaN gives 0. Integer to integer wraps. Float and integer
-                    to pred: x != 0 (true for NaN); pred to others: 0 or 1. Integer to f32, f64: to nearest even, once.
-                    Integer to f16, bf16: to f32 first. Float to float: to nearest even, once (f64 to bf16 too).
-  reduce            starts with the init value, then combiner(accumulator, element) for the elements in row-major order
-                    of the reduced dims; each op of the combiner rounds as elsewhere.
-  dot, convolution  operands are converted to the accumulator's type (f64 if an operand or the result is f64; f32 for
-                    other floats; else the result's type). Products and sums are rounded to it; the sum starts at 0 and
-                    goes through the contracted dimensions (a window's, then input features) in row-major order; the
-                    result is converted once at the end. scaled-dot: each operand, converted, is first multiplied by the
-                    element of its scale whose block contains it, and rounded. pred: or of ands. Complex: by parts.
-                    Padding and holes add nothing.
-  fft               by its definition, one dimension after another, in long double; rounded once. RFFT returns the first
-                    half of the spectrum of its last dimension. IRFFT takes that half; elements that are their own
-                    conjugates count as real. IFFT and IRFFT divide by the number of elements.
-  reduce-window     as reduce, over the window's elements that are inside: padding and holes of dilation are skipped. If
-                    all windows end at the end of a dimension, it is combiner(element, result of the next place), which
-                    is allowed because HLO leaves the grouping open.
-  select-and-scatter  starts with the init value. For each place of the window in row-major order, the elements inside
-                    are compared in that order, and select(best, next) keeps the best one; then
-                    out[best] = scatter(source, out[best]).
-  scatter           starts with the operands; goes through the rows of the indices in row-major order, then through the
-                    window's elements: result = combiner(result, update), each op rounding as elsewhere. An index is not
-                    clamped: a window that is not completely inside is dropped.
-  sort              stable: positions are merged in runs of 1, 2, 4, ..; of two elements, the later one goes first only
-                    if the comparator says so. This also defines the result for a comparator that is not an order.
-  topk              the first k of a row by value, the largest or the smallest first; floats by TOTALORDER; of equal
-                    elements, the one with the lower index.
-  pad               interior and negative amounts; the pad value elsewhere. iota: the index, converted (integers wrap).
+  every op          The result is rounded to its type before the next op reads it. A NaN remains a NaN, but may have
+                    another payload.
+  f16, bf16         A value is stored as 16 bits. + - * / sqrt and similar ops are computed in float, and rounded to
+                    the nearest value, ties to even; that equals a single rounding. Functions are computed in double,
+                    and rounded once. If the result has type f32, subnormal results are kept.
+  f8.., f4e2m1fn    Ops are computed in float, as for f16, and rounded to the nearest value. Above the largest value,
+                    the result is infinity; in fn and fnuz types it is NaN, and in f4e2m1fn the largest value.
+                    f4e2m1fn has no NaN, so -0 stands for it. fnuz types have no -0. In f8e8m0fnu, the result is the
+                    nearest power of two, where a midpoint is rounded up; it is NaN if the value is not positive.
+  s4 u4 s2 u2       These are integers of their width. In parameters and results, they and f4e2m1fn are packed, with or
+                    without E(..) in the layout. The first element is in the low bits of a byte, and unused bits of the
+                    last byte are zero.
+  c64, c128         Ops are computed on the real and imaginary parts, and each step rounds: (ac - bd, ad + bc). abs is
+                    hypot, and is infinite if a part is. gen/reference/complex_functions.py defines division,
+                    functions, and all special values.
+  f32 functions     They are computed in double, and rounded once. f64 functions are those of libm. rsqrt is 1/sqrt(x),
+                    and logistic is 1/(1+exp(-x)).
+  integers          Results wrap. x/0 is -1 (all bits set), x rem 0 is x, MIN/-1 is MIN, and MIN rem -1 is 0; / and rem
+                    truncate. abs(MIN) and -MIN are MIN. sign is -1, 0 or 1. The amount of a shift is read as unsigned.
+                    A shift by at least the width gives 0; shift-right-arithmetic gives the sign in all bits.
+                    shift-right-logical shifts the bits, even if the type is signed. count-leading-zeros(0) is the
+                    width.
+  integer power     It is computed by squaring, and wraps. x^-n is 1 if x is 1, +-1 if x is -1 (by the parity of n), and
+                    otherwise 0, even for x = 0.
+  pred              A value is a byte, 0 or 1. add and maximum are or; multiply and minimum are and; subtract is xor.
+  maximum, minimum  maximum is a != a ? a : b != b ? b : a >= b ? a : b, and minimum is the same with <=. Of two zeros,
+                    the result is the first.
+  clamp             It is minimum(maximum(x, low), high), where x is the first operand both times: clamp(1, x, 0) is 0.
+  remainder         It is fmod: exact, with the sign of the dividend. x rem 0 is NaN.
+  sign              The sign of a NaN is NaN, and the sign of a zero is the same zero. floor, ceil and
+                    round-nearest-even follow IEEE. round-nearest-afz rounds halves away from zero. is-finite is false
+                    for infinities and NaN.
+  power             It is pow of C: x^0 and 1^y are 1, even if the other operand is NaN.
+  compare           With a NaN, NE is true and all others are false. -0 equals +0. TOTALORDER compares the bits: -NaN is
+                    the lowest, and -0 < +0.
+  convert           Float to integer truncates and saturates, and NaN becomes 0. Integer to integer wraps. Float or
+                    integer to pred is x != 0, which is true for NaN. pred to another type is 0 or 1. Integer to f32 or
+                    f64 rounds once, to the nearest value, ties to even. Integer to f16 or bf16 is converted to f32
+                    first. Float to float rounds once, to the nearest value, ties to even, also from f64 to bf16.
+  reduce            The accumulator starts with the init value. It becomes combiner(accumulator, element) for each
+                    element, in row-major order of the reduced dims. Each op of the combiner rounds.
+  dot, convolution  Operands are converted to the accumulator's type. It is f64 if an operand or the result is f64, f32
+                    for other floats, and otherwise the result's type. Products and sums are rounded to it. The sum
+                    starts at 0 and goes through the contracted dimensions in row-major order; for a convolution, these
+                    are the window's dimensions and then the input features. The sum is converted to the result's type
+                    at the end. In scaled-dot, each converted operand is first multiplied by the element of its scale
+                    whose block contains it, and rounded. For pred, the result is an or of ands. Complex numbers are
+                    multiplied by parts. Padding and holes add nothing.
+  fft               It is computed by its definition in long double, along one dimension after another, and rounded
+                    once. RFFT returns the first half of the spectrum of its last dimension. IRFFT takes that half; an
+                    element that is its own conjugate counts as real. IFFT and IRFFT divide by the number of elements.
+  reduce-window     It is a reduce over those elements of the window that are inside; padding and holes of dilation are
+                    skipped. If every window extends to the end of a dimension, the result is
+                    combiner(element, result of the next place). HLO allows this, because it leaves the grouping open.
+  select-and-scatter  The result starts with the init value. For each place of the window, in row-major order, the
+                    elements inside are compared in that order, and select(best, next) is true if the best one is kept.
+                    Then out[best] becomes scatter(source, out[best]).
+  scatter           The result starts with the operands. It goes through the rows of the indices in row-major order, and
+                    in each row through the window's elements: result becomes combiner(result, update), and each op
+                    rounds. Indices are not clamped; a window that is not completely inside is dropped.
+  sort              It is a stable merge sort, with runs of 1, 2, 4, .. elements. Of two elements, the later one comes
+                    first only if the comparator says so. This also defines the result of a comparator that is not an
+                    order.
+  topk              The result is the first k elements of a row, sorted by value from the largest or from the smallest.
+                    Floats are compared by TOTALORDER. Of equal elements, the one with the lower index comes first.
+  pad               Interior and negative amounts are allowed. All other elements are the pad value.
+  iota              An element is its index, converted to the type; integers wrap.
   dynamic-slice, dynamic-update-slice, gather
-                    a start index, in its own type, is clamped to 0 .. size of the dimension - size of the slice.
-  bitcast           the same bytes: element k of memory stays element k (tiles: at its position). bitcast-convert: the
-                    bits of each element. Between types of different widths: bit k of the sequence of all elements, low
-                    bits first, stays bit k. pred has the bits of a byte, 0 or 1; any byte but 0 is true.
-  reduce-precision  to nearest even with the mantissa bits; too large: infinity; below the smallest normal number: zero.
-  Matrices are the last two dimensions; the dimensions before them count the matrices. Sums are in double for f32, in
-  long double for f64, and rounded once. gen/hlo/custom_calls.py names the routines of LAPACK.
-  cholesky          A = L L^T, or U^T U, from the triangle that is read. The first pivot that is not above zero (NaN
-                    included) makes the factor NaN; its number, from 1, is potrf's info. The other triangle is zero; for
-                    potrf it is the operand's.
-  triangular-solve  X of T X = B, or of X T = B; T is a triangle of A, transposed or not, with its own diagonal or ones.
-                    ADJOINT means TRANSPOSE. x/0 is as elsewhere.
-  lu                P A = L U: pivots are the rows, counted from 1, that are swapped with row 0, 1, ..: the first of the
-                    largest. A zero pivot is not divided by; info is the number of the first one, from 1.
-  qr                Householder's reflectors I - tau v v^T with v[k] = 1. R's diagonal has the sign opposite to the
-                    column's; if a column is zero below the diagonal, tau is 0 and the sign stays.
-  householder-product  the first columns of the product of the reflectors.
-  tridiagonal-solve  row i is dl[i], d[i], du[i]. Afterwards they contain U's second superdiagonal, diagonal and first
-                    superdiagonal, as gtsv leaves them (the second superdiagonal in dl from 1 on). A zero pivot makes X
-                    NaN; info is its number from 1.
-  perturbed-tridiagonal-solve  the same matrices, by the method of LAPACK's lagtf and lagts: neighbouring rows are
-                    swapped by their pivots relative to the rows' sizes. If a pivot below 1 would let its row of X
-                    overflow, it grows by the machine epsilon times U's largest element, then by twice that, and so on,
-                    until it is large enough.
-  eigh, svd         values ascend (eigh) or descend (svd). In each vector (for svd, in the left one of a pair) the first
-                    component of largest size is positive. Vectors that the matrix does not determine complete an
-                    orthonormal basis. An operand that is not finite gives NaN, and info 1. If no vectors are requested,
-                    their results are the operand (eigh) or zero (svd).
-  lapack            the result of the LAPACK routine on the same matrix.
+                    A start index is clamped in its own type to 0 .. (size of the dimension - size of the slice).
+  bitcast           The bytes are the same: element k of memory remains element k, also in tiles.
+  bitcast-convert   The bits of each element are the same. If the types have different widths, bit k of the sequence of
+                    all elements remains bit k, where low bits come first. pred has the bits of a byte, 0 or 1; any
+                    other byte than 0 is true.
+  reduce-precision  The mantissa is rounded to fewer bits, ties to even. A value that is too large for the exponent
+                    becomes infinity, and a value below the smallest normal number becomes zero.
+  Matrices are the last two dimensions; the dimensions before them form a batch of matrices. Sums are computed in double
+  for f32 and in long double for f64, and rounded once. gen/hlo/custom_calls.py names the routines of LAPACK.
+  cholesky          A = L L^T, or U^T U, is computed from the triangle that is read. If a pivot is not above zero (NaN
+                    included), the factor is NaN, and the number of the first such pivot, from 1, is info of potrf. The
+                    other triangle is zero; for potrf, it is that of the operand.
+  triangular-solve  The result is X of T X = B, or of X T = B. T is a triangle of A, transposed or not, with its own
+                    diagonal or a diagonal of ones. ADJOINT means TRANSPOSE. Division by zero is as for other ops.
+  lu                P A = L U. The pivots are the rows, counted from 1, that are swapped with row 0, 1, .. A pivot is the
+                    first of the largest elements. Nothing is divided by a zero pivot; info is the number of the first
+                    zero pivot, from 1.
+  qr                The reflectors are Householder's, I - tau v v^T with v[k] = 1. An element of R's diagonal has the
+                    sign opposite to that of the column. If a column is zero below the diagonal, tau is 0, and the sign
+                    is unchanged.
+  householder-product  The result is the first columns of the product of the reflectors.
+  tridiagonal-solve  Row i of the matrix is dl[i], d[i], du[i]. Afterwards, these arrays contain the second
+                    superdiagonal of U, its diagonal and its first superdiagonal, as gtsv leaves them (in dl, the second
+                    superdiagonal begins at 1). If a pivot is zero, X is NaN, and info is its number, from 1.
+  perturbed-tridiagonal-solve  The matrices are those of tridiagonal-solve. The method is that of lagtf and lagts of
+                    LAPACK: neighbouring rows are swapped by their pivots, compared with the sizes of the rows. If a
+                    pivot below 1 would let its row of X overflow, the machine epsilon times the largest element of U
+                    is added to it, then twice that, and so on, until it is large enough.
+  eigh, svd         Values are in ascending order (eigh) or descending order (svd). In each vector (for svd, in the left
+                    one of a pair), the first of the largest components is positive. Vectors that the matrix does not
+                    determine complete an orthonormal basis. If the operand is not finite, the results are NaN, and
+                    info is 1. If no vectors are requested, the result in their place is the operand (eigh) or zero (svd).
+  lapack            The result is that of the LAPACK routine on the same matrix.
 
-  while             the condition, then the body, on the state before each iteration.
-  conditional       of a pred: the first computation is for true. Of a number n: computation n; the last one if n is out
-                    of range.
+  while             Each iteration computes the condition and then the body, on the state before the iteration.
+  conditional       For a pred, the first computation is for true. For a number n, computation n is called, or the last
+                    one if n is out of range.
 
 FILES
-  The reference shares the graph (gen.hlo) and the printing of C (gen.statements) with the rest of gen, but no algebra,
-  planning, targets or bounds.
-  files.py          the function above
-  computation.py    a computation as steps, and the module for each op: elementwise, moves, indexed, scatter,
-                    select_and_scatter, reductions (with combiners), products, transforms; emitter.py: their common part
-  complex_numbers.py, complex_functions.py    complex computations as real ones on the parts
+  The reference shares the graph (gen.hlo) and the printing of C (gen.statements) with the rest of gen. It does not use
+  gen's algebra, planning, targets or bounds.
+  files.py          the function `reference`
+  computation.py    turns a computation into steps. Modules for the ops: elementwise, moves, indexed, scatter,
+                    select_and_scatter, reductions (with combiners), products, transforms. emitter.py: what these share
+  complex_numbers.py, complex_functions.py    complex computations as computations on real and imaginary parts
   control.py        loops and branches: each computation that they call is a C function
-  matrices.py, matrices.c    ops on matrices, as calls of C functions;  lapack.py: calls of the library
+  matrices.py, matrices.c    ops on matrices, as calls of C functions;  lapack.py: calls of LAPACK
   elements.py       the value of an elementwise op
-  types.py, loops.py, values.py    elements in C, loops and positions, the records of a reference
+  types.py, loops.py, values.py    elements in C; loops and positions; arrays and steps of a reference
   values.c          the C functions that the text calls;  steps.c: statements of several lines;  library.py: records
                     the functions and statements that are used
-  assembly.py       assembles a file, with head.c and, if it is long, parts.c
+  assembly.py       assembles a file, with head.c and, if the file is long, parts.c
 """
 
 from __future__ import annotations

@@ -1,55 +1,59 @@
-"""The meaning of functions of complex numbers: real ops on the parts, each of which rounds.
+"""The meaning of functions of complex numbers. Each is defined by ops on real and imaginary parts, which round.
 
-keep_zero(x, y) is x y, but a zero if x is zero, even if y is infinite or NaN. |z| is hypot. The special values,
-compared with annex G of C11 (tests/kernels/test_complex.py tests them):
+keep_zero(x, y) is x y, except that it is a zero if x is zero, even if y is infinite or NaN. |z| is hypot. The special
+values, compared with annex G of C11 (tests/kernels/test_complex.py tests them):
 
-  exponential, log, sqrt,  as annex G: infinities, NaN, signed zeros, branch cuts. If annex G leaves a sign open, the
-  tanh                     steps below determine it. XLA differs: in XLA exp, log and sqrt of (inf, NaN) and exp of
-                           (-inf, NaN) are NaN in both parts, and sqrt of (-4, -0) is on the other side of the cut
-  sinh, cosh, sine,        as annex G (for sine, cosine and tan: for iz); where annex G requires a zero or an infinity
-  cosine, tan              beside a NaN, both parts may be NaN
-  divide                   as annex G and XLA: an infinity by a finite number is an infinity, by an infinity NaN; a
-                           finite number by an infinity is zero; a number other than zero, by zero, is an infinity
-  multiply                 by parts, as XLA. Annex G turns a NaN beside an infinite operand into an infinity; here
-                           (inf + i inf) (1 + i 0) has the real part NaN
-  power                    C requires none. x^0 and 1^y are 1 even if the other number is NaN, and inf to a positive
-                           real power is inf, as in XLA; else the values of exp(y log x), where XLA may return NaN
-  maximum, minimum         not in C. By the real, then by the imaginary part; NaN in both parts if a part of either
-                           operand is NaN. (XLA:CPU compares real parts only)
-  abs                      infinite if a part is, even if the other is NaN (XLA: NaN)
-  sign                     not in C. A zero is itself; (inf, y) has the parts NaN and 0; NaN in one part makes both NaN,
-                           as in XLA
-  the others               not in C: the values of the steps below
+  exponential, log, sqrt,  They are as in annex G: infinities, NaN, signed zeros and branch cuts. Where annex G leaves a
+  tanh                     sign open, the steps below determine it. XLA differs: exp, log and sqrt of (inf, NaN) and exp
+                           of (-inf, NaN) are NaN in both parts there, and sqrt of (-4, -0) is on the other side of the
+                           cut.
+  sinh, cosh, sine,        They are as in annex G (sine, cosine and tan as functions of iz). Where annex G requires a
+  cosine, tan              zero or an infinity next to a NaN, both parts may be NaN.
+  divide                   It is as in annex G and XLA. An infinity divided by a finite number is an infinity, and
+                           divided by an infinity NaN. A finite number divided by an infinity is zero. A number other
+                           than zero, divided by zero, is an infinity.
+  multiply                 It is computed by parts, as in XLA. Annex G turns a NaN that comes from an infinite operand
+                           into an infinity; here, (inf + i inf) (1 + i 0) has the real part NaN.
+  power                    C requires no special values. x^0 and 1^y are 1 even if the other number is NaN, and inf to a
+                           positive real power is inf, as in XLA. Other values are those of exp(y log x), where XLA may
+                           return NaN.
+  maximum, minimum         C does not have them. They compare the real parts, and then the imaginary parts. Both parts
+                           are NaN if a part of an operand is NaN. (XLA:CPU compares only real parts.)
+  abs                      It is infinite if a part is, even if the other part is NaN (in XLA, it is NaN then).
+  sign                     C does not have it. The sign of a zero is that zero. (inf, y) gives NaN and 0. If one part is
+                           NaN, both parts of the result are NaN, as in XLA.
+  all others               C does not have them. The values are those of the steps below.
 
-The error of a kernel is at most this many ulps of |result|, away from overflow and underflow of the result (and of the
-steps, if stated; tests/kernels/test_complex.py measures it):
+The next table has, for each function, the maximum error of a kernel in ulps of |result|, and the steps. The error holds
+unless the result overflows or underflows, or a step does where that is stated (tests/kernels/test_complex.py measures
+it). z and x are a + ib, and y is c + id:
 
-  divide                  8  Smith's steps, after powers of two have brought parts near overflow and underflow away
-                             from it
-  exponential            16  e^a (cos b, sin b); in two steps where e^a is infinite
+  divide                  8  Smith's steps; before them, parts near overflow and underflow are scaled by powers of two
+  exponential            16  e^a (cos b, sin b); in two steps if e^a is infinite
   exponential-minus-one  16  (expm1(a) cos b - 2 sin(b/2)^2, e^a sin b)
-  log                    16  (log|z|, atan2(b, a)); log|z| by log1p where the larger part is in [1/2, 3/2], else by the
-                         ratio of the parts
-  log-plus-one           16  as log of (1 + a, b); the real part log1p(a (2 + a) + b b) / 2 where both parts are less
-                         than 1/2
-  sqrt                   16  with m the larger part, h = |z / m|: w = sqrt(m) sqrt((|a| / m + h) / 2) and |b| / 2w; a
-                         cut along b = 0, a < 0
-  rsqrt                  16  sqrt's conjugate by |z|; rsqrt(0) is (inf, NaN), as XLA's
-  cbrt                   16  the real root of |z|, a third of the angle
+  log                    16  (log|z|, atan2(b, a)); log|z| is computed by log1p if the larger part is in [1/2, 3/2], and
+                             otherwise by the ratio of the parts
+  log-plus-one           16  log of (1 + a, b); if both parts are less than 1/2, the real part is
+                             log1p(a (2 + a) + b b) / 2
+  sqrt                   16  w = sqrt(m) sqrt((|a| / m + h) / 2) and |b| / 2w, where m is the larger part and h is
+                             |z / m|; the cut is along b = 0, a < 0
+  rsqrt                  16  the conjugate of sqrt, divided by |z|; rsqrt(0) is (inf, NaN), as in XLA
+  cbrt                   16  the real cube root of |z|, at a third of the angle
   sine, cosine           16  (sin a cosh b, cos a sinh b), (cos a cosh b, -sin a sinh b)
   sinh, cosh             16  (sinh a cos b, cosh a sin b), (cosh a cos b, sinh a sin b)
-  tanh                   24  (sinh a cosh a, sin b cos b) / (sinh^2 a + cos^2 b); beyond |a| = 20 the limit; tan(a + ib)
-                         is tanh(b + ia) with its parts exchanged
-  logistic               24  with e = exp(-|a|), g = 2 cos^2(b/2): (1 - e + e g, e sin b) / ((1 - e)^2 + 2 e g), e (g -
-                         1 + e) in the first for negative a
-  sign                   16  z / |z|; a zero itself; NaN where a part is infinite
-  power               16 + 4 |y log x|, the exponential's argument and angle being rounded: e^(c l - d t) (cos q, sin
-                             q), q = c t + d l, of (l, t) = log x, with |x|^c in place of the first where d is 0; x^0 is
-                             1, for every x; 0 where the first is 0
-  atan2(y, x)            32 (1 + |v / (1 + v^2) / result|) of v = y / x, which is near its poles i and -i: -i log((x +
-                             iy) / sqrt(x^2 + y^2)): half the angle of (|x|^2 - |y|^2, 2 Re(x' y)), plus or minus pi for
-                             the other root; the imaginary part by log1p of (|x + iy|^2 - |x - iy|^2) / the smaller of
-                             both; NaN for two zeros
+  tanh                   24  (sinh a cosh a, sin b cos b) / (sinh^2 a + cos^2 b); the limit if |a| > 20; tan(a + ib) is
+                             tanh(b + ia) with its parts exchanged
+  logistic               24  (1 - e + e g, e sin b) / ((1 - e)^2 + 2 e g), where e = exp(-|a|) and g = 2 cos^2(b/2); for
+                             negative a, the first term is e (g - 1 + e)
+  sign                   16  z / |z|; a zero is itself; NaN if a part is infinite
+  power               16 + 4 |y log x|, because the argument and the angle of the exponential are rounded:
+                             e^(c l - d t) (cos q, sin q) with (l, t) = log x and q = c t + d l. If d is 0, the first
+                             factor is |x|^c. The result is 0 if the first factor is 0, and x^0 is 1 for every x.
+  atan2(y, x)            32 (1 + |v / (1 + v^2) / result|) with v = y / x, which is near the poles i and -i:
+                             -i log((x + iy) / sqrt(x^2 + y^2)). The real part is half the angle of
+                             (|x|^2 - |y|^2, 2 Re(x' y)), plus or minus pi for the other root. The imaginary part is
+                             computed by log1p of (|x + iy|^2 - |x - iy|^2) / the smaller of both. The result is NaN
+                             for two zeros.
 """
 
 from __future__ import annotations
