@@ -80,10 +80,10 @@ class Along(NamedTuple):
 def along(convolution: Instruction, k: int) -> Along:
     """Return the cells of the window along dimension k.
 
-    By default, the taps that cover elements at the same places form a cell. Instead, the places at which the same taps
-    cover elements form a cell, if that gives fewer cells, or if the sums of taps would be short. A window with more
-    taps than places, such as that of a gradient of weights, is divided by taps if its product has few other rows,
-    because its places then become rows of a tile.
+    Usually, a cell consists of the taps that cover elements at the same places. If it gives fewer cells, or if there
+    are so few input features that sums would be short, a cell consists of the places at which the same taps cover
+    elements. A window with more taps than places, such as that of a gradient of weights, always has cells of the first
+    kind if its product has few other rows, because its places then become rows of a tile.
     """
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]
@@ -114,8 +114,8 @@ def along(convolution: Instruction, k: int) -> Along:
 
 
 def _alike(of: "Dict[int, List[int]]", every: int) -> "List[Tuple[Tuple[int, ...], List[int]]]":
-    """Group the keys of `of` that have equal values and the same remainder mod `every`. Return each group's value,
-    followed by the keys of the group in ascending order.
+    """Group the keys of `of` that have equal values and the same remainder mod `every`. Return the groups; each is the
+    value and the list of its keys in ascending order.
     """
     alike: "Dict[Tuple[int, Tuple[int, ...]], List[int]]" = {}
     for number, others in sorted(of.items()):

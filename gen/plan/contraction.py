@@ -43,11 +43,11 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 
 class Digit(NamedTuple):
-    """A digit of the result's position or of the sum, and the distances by which one step of the digit moves.
+    """A digit of the result's position, or of the sum. One step of a digit changes the digit by 1.
 
     size: the number of steps. If cells of a window have different sizes, it is the maximum.
-    single, units: the distance of one step in each operand.
-    strips: the number of strips that one step moves, if the nest is part of strips (gen/plan/strips.py).
+    single, units: the distance in each operand that corresponds to one step.
+    strips: the number of strips that one step skips, if the nest is part of strips (gen/plan/strips.py).
     window: the number of the window whose places or taps the digit counts; None if it counts neither.
     each: the number of the digit's steps per place or tap of the window.
     """
@@ -86,25 +86,26 @@ class Window:
 
 @dataclass(eq=False)
 class Contraction(Nest):
-    """The nest of a product, in the form that register tiles compute.
+    """The nest of a product, in the form that register tiles compute. The top of this file defines columns, units and
+    steps.
 
     dot: the product.
     epilogue: the computation of the results from the elements of the product. `partition` computes the product as well.
-    single, units: the operands (see the top of this file).
+    single, units: the operands.
     starts: for each operand, the map from the outer digits, the unit and the lane to a position in the operand. It
         gives the position of the first step, in the first cell of each window.
-    wide: None if a unit needs one element of `single`. Otherwise, `single` is read in units, and `wide` is the distance
-        between these.
-    part: None, or the number of adjacent lanes that share an element of `single`, and the distance between these
-        elements.
+    wide: None if a unit needs one element of `single`. Otherwise, a unit needs several elements of `single`, and `wide`
+        is the distance from these to the elements that the next unit needs.
+    part: None, or the number of adjacent lanes that share an element of `single`, and the distance from this element to
+        that of the next lanes.
     outer: the digits before the columns.
     rows: the number of the outer digit that becomes the rows of a tile, or None. All rows read the same elements of
         `units`.
-    lines: the number of another outer digit for which this holds, or None.
+    lines: the number of another outer digit along which `units` is the same, or None.
     order: the numbers of the remaining outer digits, in the order in which work-items take them.
     columns: the number of columns.
-    unit: the number of columns in a unit. If the columns are not a multiple of it, the last unit begins earlier and
-        overlaps the unit before it, if there are several units.
+    unit: the number of columns in a unit. If the columns are not a multiple of it and there are several units, the last
+        unit begins earlier, so that it overlaps the unit before it.
     next_unit, last_unit: the distance in `units` from the first unit to the second, and to the last.
     steps: the digits of the sum, major first.
     group: the number of adjacent elements of each operand that one step multiplies for a column.

@@ -1,12 +1,12 @@
 """Convolutions that are products of matrices.
 
-Along each spatial dimension, the window of such a convolution has only one element, or it has only one place. There is
+Along each spatial dimension, the window of such a convolution has a single element, or the result has size 1. There is
 no low padding and no base dilation. The product keeps a dimension along which the window has one element, and sums over
 every other spatial dimension. It reads a slice of the base in place.
 
 If the contiguous dimension of the result is spatial, a product on a CPU reads rows of pixels. They are copied first if
 they are not contiguous. If a row has few pixels compared with the number of features, the op stays a convolution, which
-reads rows of the kernel.
+reads rows of its kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AsDot:
 
     dot: the product, with the result [batch, image, features].
     dims: the sizes of the result's dimensions, before image dimensions were merged.
-    order: for each dimension of the convolution's result, the dimension of `dims` that it is.
+    order: a permutation. Dimension k of the convolution's result is dimension order[k] of `dims`.
     """
 
     dot: Instruction

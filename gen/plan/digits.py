@@ -67,7 +67,7 @@ class IterationSpace:
     accesses: Tuple[StridedAccess, ...]
 
     def weights(self) -> Tuple[int, ...]:
-        """Return for each digit the distance between positions that differ by one step of it."""
+        """Return, for each digit, the distance in positions that one step of the digit makes."""
         return tuple(math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes)))
 
 
@@ -185,8 +185,8 @@ def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
 
 
 def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
-    """Return the size in bytes of the block that the last digit goes through, if the read goes through such blocks one
-    after another in memory. Return 0 otherwise.
+    """Return the size in bytes of the block that the last digit goes through. The blocks must follow one after another
+    in memory; otherwise, return 0.
     """
     strides = read.strides or (0,)
     falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
@@ -253,7 +253,7 @@ class Radix(NamedTuple):
         return math.prod(self.sizes)
 
     def weights(self) -> List[int]:
-        """Return for each digit the distance between positions that differ by one step of it."""
+        """Return, for each digit, the distance in positions that one step of the digit makes."""
         return [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
 
 

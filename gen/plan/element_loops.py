@@ -113,8 +113,8 @@ class Walk:
 
 
 def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
-    """Return the walks that together compute a loop; raise Refused if there are none. spare: the number of variables
-    and of ops by which a walk may exceed the limits.
+    """Return the walks that together compute a loop. Raise Refused if the loop cannot be computed by walks. spare: the
+    number of variables and of ops by which a walk may exceed the limits.
     """
     shapes, body = loop.shape.leaves(), loop.called[1]
     changing = [n for n in range(len(shapes)) if resolved(root_of(body), n) != Value(body.parameters[0], n)]
@@ -232,7 +232,7 @@ class _Walker:
         walk.predicate = parts[0]
         for part in parts[1:]:
             walk.predicate = self.add(Key("and", "pred", (walk.predicate, part)))
-        for scalar in walk.variables:       # the list grows during the loop
+        for scalar in walk.variables:  # the list grows during the loop, because a scalar may need further variables
             key = walk.scalars[scalar]
             walk.ends.append(self.scalar(resolved(root_of(self.body), key.value), key.map))
         walk.held = [False] * len(walk.variables)
@@ -249,8 +249,8 @@ class _Walker:
         return compose(self.own, algebra.substitute(identity(dims), **{f"i{k}": at for k, at in places.items()}))
 
     def hold(self, asked: int) -> None:
-        """Find out which variables a finished element keeps, and replace the next value of each by its value while the
-        element continues. asked: the number of the predicate of an element.
+        """Find out which variables a finished element keeps. The next value of such a variable is a select between a
+        new and the old value; replace it by the new value. asked: the number of the predicate of an element.
         """
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):
@@ -464,7 +464,7 @@ def lowered(computation: Computation) -> Computation:
         if i.opcode == "while":
             leaves.update(_loop(copied, i, known))
         elif i.opcode == "get-tuple-element" and resolved(i, 0).producer.opcode == "while":
-            if resolved(i, 0) in leaves:        # an unused leaf has no entry
+            if resolved(i, 0) in leaves:        # a leaf that is not used has no entry
                 known[i] = leaves[resolved(i, 0)]
         elif i is computation.root or i.opcode != "tuple" or any(user.opcode != "while" for user in i.users):
             known[i] = copied.add_copy(i, [known[o] for o in i.operands])
@@ -488,7 +488,7 @@ def _loop(copied: Computation, loop: Instruction,
     count, results = trips(loop), {}
     for n in used(loop):
         if resolved(root_of(loop.called[1]), n) == Value(loop.called[1].parameters[0], n):
-            results[Value(loop, n)] = first(n)      # no step changes it
+            results[Value(loop, n)] = first(n)      # no step changes this value
     for number, walk in enumerate(walks(loop, LIMITED)):
         dims, order = walk.shape.dims, walk.shape.minor_to_major
         operands: List[Instruction] = []
@@ -529,7 +529,7 @@ def _step(walk: Walk, name: str) -> Computation:
     roots = [walk.predicate, *walk.ends]
     for number, scalar in enumerate((*walk.variables, *walk.outside)):
         known[scalar] = step.add_parameter(f"x{number}", array_shape(walk.dtype(scalar), ()))
-    for n in sorted(_below(walk.scalars, roots)):       # operands have smaller numbers
+    for n in sorted(_below(walk.scalars, roots)):       # the operands of a scalar have smaller numbers than the scalar
         key = walk.scalars[n]
         if key.opcode not in ("state", "outside"):
             known[n] = step.add(Instruction(

@@ -95,8 +95,8 @@ def stages(n: int, stride: int) -> List[RadixStage]:
 
 
 def split(n: int, lanes: int) -> Tuple[int, int]:
-    """Return n1 and n2 for a length. They are about equal, and multiples of a vector's lanes if that changes them
-    little.
+    """Return two factors n1 and n2 of a length. They are about equal, and multiples of a vector's lanes if such factors
+    are almost as close.
     """
     def cost(a: int) -> Tuple[int, int]:
         return a + n // a + lanes * (a % lanes > 0) + lanes * (n // a % lanes > 0), a
@@ -123,7 +123,7 @@ def chirp(k: int, n: int) -> complex:
 
 
 def transformed(values: Sequence[complex]) -> List[complex]:
-    """Return the discrete Fourier transform of some values."""
+    """Return the discrete Fourier transform of some numbers."""
     n = len(values)
     if n == 1:
         return list(values)

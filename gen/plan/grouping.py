@@ -43,8 +43,8 @@ def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
 
 def arranged(computation: Computation, group: "Sequence[Leaf]",
              cuts: "Dict[Instruction, int]") -> "List[Tuple[Shape, List[Root]]]":
-    """Return the kernels of results with equal numbers of elements. A kernel is the shape of its index space, and its
-    results as roots.
+    """Return the kernels of results with equal numbers of elements. A kernel is the shape of its index space, and a
+    Root for each result, with the map from the kernel's index to the result's index.
     """
     if len(group) > MOST_RESULTS or group[0].shape.elements < 2:
         return [linear(group)]
@@ -63,7 +63,7 @@ def arranged(computation: Computation, group: "Sequence[Leaf]",
 
 
 def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tuple[Shape, List[Root]]":
-    """Return the shape of a kernel's index space, and its results as roots."""
+    """Return the shape of a kernel's index space, and a Root for each of its results."""
     shape, order = _space([leaf for leaf, _ in kernel]), _as_read(space) if space else None
     if order:
         shape = _flat(shape)

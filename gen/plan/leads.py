@@ -29,7 +29,7 @@ def has_strides(shape: Shape) -> bool:
 
 
 def digits(distance: int) -> "Tuple[int, int]":
-    """Return `times` and `rest` of a distance."""
+    """Return a distance as two numbers (times, rest), for times * lead + rest."""
     times = (distance + BASE // 2) // BASE
     return times, distance - times * BASE
 

@@ -60,8 +60,8 @@ class Nest:
         return {*self.aliases, *self.aliases.values()}
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        """Return the results that the nest writes while it goes through index spaces, each with its space. divided:
-        true if a hero computes the parts of the nest one after another.
+        """Return the results that the nest writes while it goes through index spaces, and for each result its index
+        space. divided: true if a hero computes the parts of the nest one after another.
         """
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (side.shape, root) for side in self.sides for root in side.partition.roots]
@@ -82,5 +82,5 @@ class Nest:
 
 
 def divided(nests: "Sequence[Nest]") -> "List[Nest]":
-    """Return the nests, with the members of a nest that combines others in its place."""
+    """Return the nests. A nest that combines others is replaced by its members."""
     return [part for nest in nests for part in (nest.members or [nest])]

@@ -129,7 +129,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
             continue
         name = next(names)
         roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
-        if reduce.attributes.get(STORED):       # the operand of this copy is what is stored
+        if reduce.attributes.get(STORED):       # the operand of this copy is stored instead of the copy
             roots = [replace(roots[0], value=reduce.operands[0])]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else contraction.tiled(nest))
@@ -200,7 +200,7 @@ def _passes(computation: Computation, divided: plan.Plan,
 
 
 def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
-    """Return a nest as a nest around reduces, or around scans."""
+    """Return the nest, rebuilt around its reduces or its scans."""
     return scan.scan(nest, heroes) if scan.prefix(heroes[0]) else plan.reduction(nest, heroes)
 
 

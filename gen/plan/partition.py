@@ -31,7 +31,7 @@ PADS = ("pad", "tile")
 # maximum number of entries that a function repeats, because it computes a value at each index at which the value is
 # read
 INLINE = 256
-MOST_REGIONS = 24    # maximum depth of nested regions
+MOST_REGIONS = 24    # maximum depth of regions within regions
 
 EMPTY = "KNOWN EMPTY"
 # attribute of a concatenate that interleaves the real and imaginary parts of complex numbers, as in memory
@@ -120,10 +120,10 @@ class Function:
 
 @dataclass(frozen=True)
 class Read:
-    """The value from which an operand's element comes, after ops that only move data were composed into the map.
+    """The value from which an operand's element comes. Ops that only move data are composed into the map.
 
-    source: the instruction, which computes or is a parameter or a constant.
-    map: the map to the index in it.
+    source: the instruction that computes the value, or a parameter or a constant.
+    map: the map to the element's index in the value.
     output: the number of the array, if the instruction's shape is a tuple.
     """
 
@@ -395,8 +395,10 @@ class Partition:
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
                  inline: int = INLINE, cuts: "Optional[Dict[Instruction, int]]" = None,
                  given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
-        """|inline: the maximum number of entries that a function repeats. A value that is needed at several indices is
-        computed at each of them up to this number, and becomes a function beyond it.
+        """Place all values on which the roots depend.
+
+        inline: the maximum number of entries that a function repeats. A value that is needed at several indices is
+            computed at each of them up to this number, and becomes a function beyond it.
         cuts: the values that other kernels store in scratch buffers, each with the number of its first buffer.
         given: values that the caller of the code has already computed.
         scalars: scalars that are computed in addition to the roots.

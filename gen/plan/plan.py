@@ -108,8 +108,8 @@ def value_root(root: Instruction, output: int, number: int, scratch: bool = Fals
 
 
 def is_free(reduce: Instruction) -> bool:
-    """Return true if partial results of a reduce may be combined in any order and from known initial values. For some
-    reduces this holds only without NaNs.
+    """Return true if partial results of a reduce may be combined in any order, and start from values that are known
+    now. For some reduces this holds only without NaNs.
     """
     if reduce.opcode != "reduce":
         return False
@@ -123,8 +123,8 @@ def leads(instruction: Instruction) -> bool:
 
 
 def same_place(read: Read, shape: Shape) -> bool:
-    """Return true if the value is read exactly once per element, at the position in memory at which an array of `shape`
-    is written.
+    """Return true if each element of the value is read exactly once, where the element at the same position of an array
+    of `shape` is computed.
     """
     source = read.source.shape.leaves()[read.output]
     if read.map == EMPTY or source.elements != shape.elements:
@@ -136,8 +136,8 @@ def same_place(read: Read, shape: Shape) -> bool:
 
 def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
            ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """Return the reads of the values in `ends`. With each read, return true if it is unconditional and in the kernel's
-    own body, not in a function that the body calls.
+    """Return the reads of the values in `ends`. Each comes with true if it is unconditional and in the kernel's own
+    body, and with false if it is under a condition or in a function that the body calls.
     """
     partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
     return [(read, function is partition.entry and region is function.body) for function in partition.functions
@@ -220,7 +220,7 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
-    """Return a nest as a nest around reduces. sides: nests whose results the same pass writes."""
+    """Return the nest, rebuilt around its reduces. sides: nests whose results the same pass writes."""
     computation, cuts = nest.partition.computation, nest.partition.cuts
     space = heroes[0].operands[0].shape
     index = identity(space.dims)

@@ -289,7 +289,8 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
         del x.into[before:]
         return None
     if j in of.contracted:
-        d, wide = other.contracted[of.contracted.index(j)], batch + small * left  # `wide` is a dimension of the result
+        # `wide` is a dimension of the result: the one of the larger operand's contiguous dimension or of the rows
+        d, wide = other.contracted[of.contracted.index(j)], batch + small * left
         rows = [_beside(x, row, d) for row in ((re, x.op("negate", im)), (im, re))]
         both[small] = _beside(x, rows, other.kept[0])
     else:
@@ -446,8 +447,9 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value that tiles load if they add in type `kind`. It is the operand of a conversion that tiles make
-    while they load. Return None if tiles do not load values of its type.
+    """Return the value that tiles load for an operand, if they add in type `kind`. If the operand is a conversion that
+    tiles make while they load, it is the value before the conversion. Return None if tiles cannot load values of its
+    type.
     """
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
@@ -556,9 +558,9 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
              users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
-    """Return the product in the layout that its users' result has in memory, if only elementwise ops and moves lie
-    between them. Then no user transposes it. Return the product itself if it has this layout already, or if the
-    contiguous dimension would then not be contiguous in an operand.
+    """Return the product in another layout, so that no user transposes it. It is the layout that the result of the
+    product's users has in memory, if all users are elementwise ops and moves. Return the product itself if it has this
+    layout already, or if the contiguous dimension would then not be contiguous in an operand.
     """
     path = [product]
     while product.opcode == "dot" and len(users.get(path[-1], ())) == 1:
@@ -585,8 +587,8 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
-    """Return the product in the layout in which more of its units are whole. A copy then brings the result to its own
-    layout. Return the product itself if that saves little, or if the result is not small compared with the operands.
+    """Return the product in the layout that gives more whole units. A copy then brings the result to its own layout.
+    Return the product itself if that saves little, or if the result is not small compared with the operands.
     """
     found = contiguous(product) if product.opcode == "dot" else None
     sides = [Sides.of(product, k) for k in (0, 1)]
@@ -680,7 +682,7 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
-    # the sizes of one group's elements
+    # the sizes of the operand, with one feature group along dimension j
     box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))
     sides, steps, width = Sides.of(product, of), _memory_strides(value, box), _panel_width(size, kind, panels.units)
     is_panel = size == width and steps is not None and \

@@ -188,7 +188,7 @@ def _with_columns(
 
 
 def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """Return true if the groups can run one after another, without needing each other in a circle."""
+    """Return true if the groups can run one after another: their needs form no cycle."""
     waiting, done = list(groups), set()     # type: List[List[Nest]], Set[Nest]
     while waiting:
         ready = [g for g in waiting if all(need in done or need in g for nest in g for need in needs[nest])]

@@ -67,7 +67,7 @@ class Scan(Nest):
 
 
 def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
-    """Return a nest as a nest around scans."""
+    """Return the nest, rebuilt around its scans."""
     of, leaf = prefix(heroes[0]), heroes[0].shape.leaves()[0]
     assert of is not None
     computation, cuts, index = nest.partition.computation, nest.partition.cuts, nest.partition.entry.index

@@ -1,5 +1,5 @@
-"""A scatter becomes a nest that copies the operand, for each operand, and a nest that combines the updates into the
-copies.
+"""A scatter becomes several nests: for each operand, a nest that copies it, and then a nest that combines the updates
+into the copies.
 """
 
 from __future__ import annotations

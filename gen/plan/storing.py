@@ -179,8 +179,8 @@ class Evaluations(Partition):
         return work
 
     def counted(self, stored: "FrozenSet[Function]") -> "Dict[Function, Tuple[float, float]]":
-        """Return, for each function, the number of times that its value is read and the number of times that it is
-        computed, if the functions in `stored` are stored.
+        """Return, for each function, how often its value is read and how often it is computed, if the functions in
+        `stored` are stored.
         """
         counts: "Dict[Function, Tuple[float, float]]" = {}
         reads: "Dict[Function, float]" = {}
@@ -299,7 +299,7 @@ class Evaluations(Partition):
 
     def _improved(self, stored: "FrozenSet[Function]", costs: Costs) -> "FrozenSet[Function]":
         """Return the fastest of four choices: `stored`, all values, the values that results read directly, and no
-        values. Each choice is first reduced by values that take more time than they save.
+        values. From each choice, the values that take more time than they save are removed first.
         """
         best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
         tried = [stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)),
@@ -325,8 +325,8 @@ class Evaluations(Partition):
 
 
 def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return the number of totals on which a value depends. If it depends on several reduces, return the number of the
-    one with the most totals. Values that depend on no reduce are left out.
+    """Return, for each value that depends on a reduce, the number of the reduce's totals. If it depends on several
+    reduces, the largest number counts.
     """
     most: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
@@ -352,7 +352,7 @@ class Storage:
 
     @property
     def operations(self) -> float:
-        """Return the number of ops on elements, without moves."""
+        """Return the number of ops on elements that are computed, without moves."""
         return self.evaluations.operations(self.chosen)
 
     @property
@@ -362,8 +362,8 @@ class Storage:
         return self.operations / graph if graph else 1.0
 
     def values(self) -> "List[Evaluation]":
-        """Return the values that are stored, and the values that are read more often than they have elements, with the
-        decisions.
+        """Return the decisions about the values that are stored, and about the values that are read more often than
+        they have elements.
         """
         counts = self.evaluations.counted(self.chosen)
 

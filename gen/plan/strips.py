@@ -130,8 +130,8 @@ def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Opt
 
 def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
                    panels: Panels) -> int:
-    """Return the number of rows of a strip. It is the largest divisor of the producer's rows whose strip fits the
-    caches. Return 0 if a strip is too large for the caches, or too small for register tiles.
+    """Return the number of rows of a strip: the largest divisor of the producer's rows with which a strip fits the
+    caches. Return 0 if no strip fits the caches, or if a strip would be too small for register tiles.
     """
     size = max(dtypes.storage_bytes(buffer.shape.dtype) for buffer in between)
     for nest in chain:

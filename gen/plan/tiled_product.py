@@ -55,7 +55,9 @@ class Condition(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The number of a condition. Functions that take the number of an operand take it as well."""
+    """The number of a condition. It distinguishes a condition from an operand, where a function takes the number of
+    either.
+    """
 
     number: int
 
@@ -138,7 +140,9 @@ class TiledProduct(StridedProduct):
 
     @property
     def sums(self) -> "List[int | Inside]":
-        """Return the numbers of both operands, then the numbers of all conditions. Each stands for a sum of strides."""
+        """Return the numbers of both operands, followed by an `Inside` for each condition. A function that prints a
+        position or a condition takes one of these.
+        """
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:
@@ -218,7 +222,7 @@ class Moves(NamedTuple):
 
 
 class Strides(NamedTuple):
-    """A sum of strides: its value where all variables are 0, and its stride along each variable."""
+    """An affine map: its value where all variables are 0, and its stride along each variable."""
 
     first: int
     along: Dict[str, int]
@@ -261,7 +265,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
         box = f"({', '.join(v.name for v in facts.variables)}) -> ({{}}), domain: " + ", ".join(
             f"{v.name} in [0, {counts[v.name] - 1}]" for v in facts.variables)
         sums.append(_strides(box.format(facts.results[0].text)))
-        # a guard on a single variable has become the bounds of the variable
+        # the algebra has turned a guard on a single variable into bounds of the variable
         within = [(guard.text, guard.lo, guard.hi) for guard in algebra.guards(moved)]
         within += [(v.name, v.lo, v.hi) for v in facts.variables if (v.lo, v.hi) != (0, counts[v.name] - 1)]
         for text, low, high in within:

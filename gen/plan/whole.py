@@ -28,7 +28,7 @@ class Whole(Nest):
     """The nest of an op on whole arrays. Its partition is empty. The arrays have the layouts of their shapes, without
     tiles and without packed elements.
 
-    op: the instruction. Its operands are parameters, or the numbers of a sort's elements.
+    op: the instruction. Each operand is a parameter, or an iota that numbers a sort's elements.
     """
 
     op: Instruction

@@ -300,7 +300,7 @@ def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value
 
 
 def substitute(nodes: "Sequence[Node]", others: "Dict[Array, Array]") -> None:
-    """Replace arrays that nodes read by others, as `others` says."""
+    """Replace the arrays that nodes read. others: for each array to be replaced, the array in its place."""
     for node in nodes:
         if isinstance(node, Call):
             node.operands = [others.get(array, array) if array else None for array in node.operands]

@@ -44,8 +44,8 @@ class Body:
     aliases: Dict[int, int] = field(default_factory=dict)
 
     def over(self, more: "Mapping[Array, Array]") -> "Body":
-        """Return the body with more arrays whose memory is taken. more: each such array, with the array that is stored
-        there.
+        """Return the body with additional entries of `taken`. more: for each array whose memory a later array takes, the
+        later array.
         """
         return replace(self, taken={**self.taken, **more})
 

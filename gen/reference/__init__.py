@@ -95,8 +95,8 @@ THE MEANING OF EACH OP (kernels follow the same rules)
                     other triangle is zero; for potrf, it is that of the operand.
   triangular-solve  The result is X of T X = B, or of X T = B. T is a triangle of A, transposed or not, with its own
                     diagonal or a diagonal of ones. ADJOINT means TRANSPOSE. Division by zero is as for other ops.
-  lu                P A = L U. The pivots are the rows, counted from 1, that are swapped with row 0, 1, .. A pivot is the
-                    first of the largest elements. Nothing is divided by a zero pivot; info is the number of the first
+  lu                P A = L U. The pivots are the rows, counted from 1, that are swapped with row 0, 1, .. Each pivot is
+                    the first of the largest elements. Nothing is divided by a zero pivot; info is the number of the first
                     zero pivot, from 1.
   qr                The reflectors are Householder's, I - tau v v^T with v[k] = 1. An element of R's diagonal has the
                     sign opposite to that of the column. If a column is zero below the diagonal, tau is 0, and the sign
@@ -112,7 +112,8 @@ THE MEANING OF EACH OP (kernels follow the same rules)
   eigh, svd         Values are in ascending order (eigh) or descending order (svd). In each vector (for svd, in the left
                     one of a pair), the first of the largest components is positive. Vectors that the matrix does not
                     determine complete an orthonormal basis. If the operand is not finite, the results are NaN, and
-                    info is 1. If no vectors are requested, the result in their place is the operand (eigh) or zero (svd).
+                    info is 1. If no vectors are requested, the result in their place is the operand (eigh) or
+                    zero (svd).
   lapack            The result is that of the LAPACK routine on the same matrix.
 
   while             Each iteration computes the condition and then the body, on the state before the iteration.
