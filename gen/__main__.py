@@ -325,7 +325,7 @@ def over_files(work: Work, given: argparse.Namespace,
     file is printed, and the remaining files are still processed.
     """
     files = inputs(given.files, given.verb == "build")
-    algebra.build()     # build before worker processes start, so that only one process builds
+    algebra.build()     # build the library before worker processes start, so that only one process builds it
 
     def announce(done: int, file: str) -> None:
         if len(files) > 1:

@@ -48,8 +48,8 @@ class Limit:
 
     @staticmethod
     def of(seconds: float, processors: int = 1) -> "Limit":
-        """Return the limits of work that takes `seconds` on each of `processors`. The wall-clock limit allows for a
-        busy machine, on which the work gets only a quarter of the time.
+        """Return the limits of work that takes `seconds` on each of `processors`. The wall-clock limit is long enough
+        for a busy machine, on which the work gets only a quarter of the time.
         """
         return Limit(seconds * processors, min(60 + 4 * seconds, MOST_PASSING))
 

@@ -219,8 +219,8 @@ def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
 
 
 def _storage(name: str, storage: Storage) -> "List[str]":
-    """Return the number of operations compared with the graph's. For each value that is stored or computed several
-    times, add a line with the reason.
+    """Return a line with the number of operations, compared with the graph's. For each value that is stored or computed
+    several times, a line gives the reason.
     """
     lines = [f"{name}: {storage.operations:.3g} operations, {storage.factor:.3g} times the graph's"]
     for value, reads, evaluations, stored, saved in storage.values():

@@ -213,7 +213,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
     finally:
         gc.unfreeze()
         for process in started:
-            process.terminate()     # the other workers
+            process.terminate()
         for process in started:
             process.join()
 
@@ -226,7 +226,7 @@ def _work(work: Work, items: Sequence[Any], pipe: Any) -> None:
     stoppable()
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_until_gone, daemon=True).start()
-    _holds.clear()      # held blocks of the caller
+    _holds.clear()      # the `held` blocks are those of the caller, and not of this process
     while not _late:
         sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
         number = pipe.recv()

@@ -27,7 +27,7 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
     """
     reads: Dict[int, int] = {}
     for nest in kernels:
-        if isinstance(nest, Whole):     # all elements
+        if isinstance(nest, Whole):     # an op on whole arrays: it reads all elements
             reads.update({buffer.number: buffer.shape.elements for buffer in nest.operands})
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, region in reads_of(partition, function):

@@ -146,8 +146,8 @@ def _language(target: str, device: Device) -> Target:
 
 
 def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage.Body, Plans]":
-    """Return the calls of a program, and the plans of all called fusions. A copy is added before a call that updates an
-    array in place that is needed later.
+    """Return the calls of a program, and the plans of all called fusions. If a call updates an array in place that is
+    needed later, a copy of the array is made before the call.
     """
     aliases = {fusion: {result.number: parameter.number for nest in of.nests
                         for result, parameter in nest.aliases.items()}
@@ -253,8 +253,8 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
         arrays = [own[a.buffer.role, a.buffer.number] for a in arguments]
         writes = [array for array, a in zip(arrays, arguments) if not a.read_only]
         same = {own[of.role, of.number]: own[result.role, result.number] for result, of in kernel.nest.aliases.items()}
-        # an array that earlier kernels of the call have written is read, because this kernel may write only a part of
-        # it
+        # this kernel may write only a part of an array; then the array, which earlier kernels of the call have written,
+        # counts as read
         reads = [*(array for array in arrays if array not in writes), *same, *(a for a in writes if a in written)]
         launches.append(Launch(kernel, arrays, count, reads, writes, same, matrix_threads=matrix_count))
         written.update(writes)

@@ -200,14 +200,14 @@ class TargetFile:
 
     @property
     def prepared_bytes(self) -> int:
-        """Return the size of the values that NAME_prepare computes from weights, in bytes. They are stored after the
+        """Return the size in bytes of the values that NAME_prepare computes from weights. They are stored after the
         tables.
         """
         return max(dialect.storage.state_bytes for dialect in self.dialects)
 
     @property
     def state_bytes(self) -> int:
-        """Return the size of all values that are computed once, in bytes. They are stored before the block that a run
+        """Return the size in bytes of all values that are computed once. They are stored before the block that a run
         writes.
         """
         return self.table_bytes + self.prepared_bytes
@@ -336,7 +336,7 @@ def _bounds(program: Program) -> "List[Tuple[int, int]]":
 
 
 def _width(shape: Shape) -> int:
-    """Return the size of an array's elements in bytes, or of their parts if they are complex. It is the alignment that
+    """Return the size in bytes of an array's elements, or of their parts if they are complex. It is the alignment that
     C requires.
     """
     return dtypes.storage_bytes(dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype)

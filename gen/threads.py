@@ -66,7 +66,7 @@ def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
 
 
 def _of_region(region: Region, numbers: ThreadsNumbers) -> float:
-    """Return the number of vector instructions of one execution of a region."""
+    """Return the number of vector instructions that execute a region once, without the functions that it calls."""
     total = 0.0
     for entry in region.entries:
         if entry.callee is None:

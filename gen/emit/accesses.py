@@ -1,4 +1,4 @@
-"""How the elements of a step are accessed: as words, as whole vectors, or as rows of a register tile."""
+"""Access the elements of a step: as words, as whole vectors, or as rows of a register tile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def from_register(array: str, number: int) -> str:
 
 
 class Accesses(Registers):
-    """What loads and stores both derive from the maps of a step's accesses."""
+    """The addresses and words of a step's accesses. Loads and stores both use them."""
 
     def _element(self, pointer: str, dtype: str, flat: str, constant: str = "") -> str:
         """Return the address of the element at lane 0. If the step only moves elements, the address is a pointer to
@@ -79,7 +79,9 @@ class Accesses(Registers):
                 for down in range(self.registers_down)]
 
     def _at_turn(self, flat: str) -> str:
-        """Return the map from the number of a turn to the position of the first row that the turn loads."""
+        """Return the map from the number of a turn to the position of the turn's first row. A tile of a step is loaded
+        in several turns.
+        """
         variables, turns = algebra.info(flat).variables, self.loop.turns
         across = turns // self.registers_down
         first = {"vec": "0", "lane": f"turn mod {across} * {self.lanes // across}", "down": f"turn floordiv {across}"}

@@ -20,7 +20,7 @@ from gen.plan.partition import Entry
 
 
 class ElementLoops(Loads, Elementwise):
-    """The op `element-loop` of gen/plan/element_loops.py."""
+    """Writes the op `element-loop` of gen/plan/element_loops.py."""
 
     def element_loop(self, entry: Entry) -> List[Value]:
         """Write the loop, and return the final values of its result variables."""

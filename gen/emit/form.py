@@ -1,5 +1,5 @@
-"""What the code of a function computes, and which vectors, guards and index types its maps allow. No statement exists
-yet.
+"""Describe the code of a function before any of its statements exists: what it computes, and which vectors, guards and
+index types its maps allow.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Form:
     # ---- accesses ----
 
     def element_type(self, dtype: str) -> str:
-        """Return the type as which the body handles elements: `dtype`, or an unsigned integer if it only moves
+        """Return the type that elements have in the body: `dtype`, or an unsigned integer if the body only moves
         elements.
         """
         return f"u{bits(dtype) * self.loop.joined}" if self.moves else dtype

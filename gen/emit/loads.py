@@ -20,7 +20,7 @@ from gen.targets import NARROW, SMALL, TINY, bits
 
 
 class Loads(Accesses):
-    """Reads of operands."""
+    """Writes the C text that reads an operand, from memory or from a variable."""
 
     def read(self, read: Read, region: Region) -> Value:
         source = read.source

@@ -1,4 +1,4 @@
-"""Code of the regions of a function: entries, loops, guards, calls and runtime variables."""
+"""Write the code of a function's regions: entries, loops, guards, calls and runtime variables."""
 
 from __future__ import annotations
 
@@ -188,8 +188,8 @@ class Regions(ElementLoops):
         return self._unknown(str(when.every), when.varied) if when.varied else str(when.every)
 
     def _unknown(self, condition: str, varied: Mapping[str, int]) -> str:
-        """Return the condition in a form that the C compiler cannot evaluate for single values of loop variables.
-        varied: these variables, with their last values.
+        """Return the condition in a form that the C compiler cannot evaluate in advance for particular values of loop
+        variables. varied: these variables, with their last values.
 
         Compilers would otherwise write separate code for such values. The condition is therefore compared with a zero
         whose value the compiler does not know. Each value of the variables uses another zero: for a single zero, gcc

@@ -109,7 +109,7 @@ def _log2(n: int) -> int:
 
 
 def _check(width: int, lanes: int, rows: int) -> int:
-    """Check the sizes of a tile. Return the number of bits in the number of a lane within 16 bytes."""
+    """Check the sizes of a tile. Return the number of bits that number the lanes within 16 bytes."""
     assert (width in (8, 16, 32, 64) and min(lanes, rows) > 1
             and width * lanes <= VECTOR_BITS), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)

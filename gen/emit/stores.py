@@ -15,7 +15,7 @@ from gen.targets import SMALL, bits
 
 
 class Stores(Loads):
-    """Stores of roots."""
+    """Writes the C text that stores the results (roots) of a function."""
 
     def _result(self, root: Root) -> Value:
         return self.without_excess(self.read(self.partition.root_read(root), self.function.body), root.buffer.pointer)

@@ -100,7 +100,9 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
 
 
 def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
-    """Return the words for a multiply-add. They name the machine's instruction if the language has intrinsics."""
+    """Return the replacements for the words in the text of a multiply-add. They name the machine's instruction if the
+    language has intrinsics.
+    """
     size, double = bits(dtype) // 8 * lanes, dtype == "f64"
     words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
                              "INTEGERS": dtype == "s32", "BY_PRAGMA": not d.declares_vectors}
@@ -122,8 +124,8 @@ def limits(dtype: str) -> "Tuple[int, int]":
 
 
 def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
-    """Return the words for the limits of an integer type: as floats, together with the integer after the maximum, and
-    as literals.
+    """Return the replacements for the words that stand for the limits of an integer type: as floats, together with the
+    integer after the maximum, and as literals.
     """
     low, high = limits(dtype)
     mask = (1 << dtypes.TABLE[dtype].bits) - 1
@@ -132,7 +134,9 @@ def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
 
 
 def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
-    """Return the words for a float of at most 8 bits: its sign, exponent and mantissa."""
+    """Return the replacements for the words that describe a float type of at most 8 bits: its sign, exponent and
+    mantissa.
+    """
     kind = dtypes.TABLE[dtype]
     m, drop, exponents = kind.mantissa, 23 - kind.mantissa, (1 << kind.exponent) - 1
 
@@ -191,7 +195,7 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
 
 
 def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
-    """Return the words for vectors of f32 and of 32-bit and 16-bit integers."""
+    """Return the replacements for the words about vectors of f32 and of 32-bit and 16-bit integers."""
     def word(word_: str, *arguments: str) -> str:
         return f"{word_}({', '.join(arguments)})"
 
@@ -244,14 +248,16 @@ def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
 
 
 def _words(d: Target, real: str) -> Dict[str, Any]:
-    """Return the words that all functions share. real: the float type of the language's library functions."""
+    """Return the replacements for the words that all functions share. real: the float type of the language's library
+    functions.
+    """
     return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(a, b, real),
             **{name.upper(): d.math(name, real) for name in _MATH}}
 
 
 def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:
-    """Return a piece with its words replaced, and request the pieces that it calls. Their names end with the same
-    words.
+    """Return a piece with its words replaced, and request the pieces that it calls. The names of these pieces end with
+    the same words.
     """
     known = pieces(file)
     assert name in known, f"gen/emit/{file} has no function {name}"

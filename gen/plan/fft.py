@@ -118,7 +118,7 @@ def padded(n: int) -> int:
 
 
 def chirp(k: int, n: int) -> complex:
-    """Return c(k)."""
+    """Return the factor c(k) = exp(-pi i k^2 / n) of the chirp transform."""
     return root(k * k % (2 * n), 2 * n)
 
 

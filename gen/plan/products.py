@@ -225,7 +225,7 @@ def _kept_size(dot: Instruction, operand: int) -> int:
     return math.prod(dot.operands[operand].shape.dims[d] for d in Sides.of(dot, operand).kept)
 
 
-# ---- of complex numbers ----
+# ---- products of complex numbers ----
 
 def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                 of: PlanClass) -> Optional[Instruction]:
@@ -289,7 +289,7 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
         del x.into[before:]
         return None
     if j in of.contracted:
-        # `wide` is a dimension of the result: the one of the larger operand's contiguous dimension or of the rows
+        # `wide` is the dimension of the result that comes from the smaller operand
         d, wide = other.contracted[of.contracted.index(j)], batch + small * left
         rows = [_beside(x, row, d) for row in ((re, x.op("negate", im)), (im, re))]
         both[small] = _beside(x, rows, other.kept[0])
@@ -343,7 +343,7 @@ def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Ins
     return x.reshape(made, (*dims[:d], 2 * dims[d], *dims[d + 1:]))
 
 
-# ---- by a vector ----
+# ---- products by a vector ----
 
 def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                least: int) -> Optional[Instruction]:
@@ -428,7 +428,7 @@ def _in_matrices(dot: Instruction) -> bool:
     return levels == sorted(levels)
 
 
-# ---- few rows ----
+# ---- products of few rows ----
 
 def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                  panels: Panels) -> Optional[Instruction]:
@@ -509,7 +509,7 @@ def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
     return x.laid_out(x.convert(value, dot.shape.dtype), dot.shape)
 
 
-# ---- long sums ----
+# ---- products with long sums ----
 
 def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
               panels: Panels) -> Optional[Instruction]:
@@ -554,7 +554,7 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
     return steps // panels.part_steps if few and all(of.shape.dtype == kind for of in dot.operands) else 1
 
 
-# ---- in tiles ----
+# ---- products in register tiles ----
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
              users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
@@ -694,7 +694,7 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     return _in_panels(x, value, sides, j, width)
 
 
-# ---- in groups of narrow numbers ----
+# ---- products of groups of narrow numbers ----
 
 def narrow_type(dtype: str, sums: str) -> str:
     """Return the type that a machine multiplies in groups, to which numbers of type `dtype` are converted without loss.
@@ -786,7 +786,7 @@ def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruct
     return x.add("pad", array_shape(value.shape.dtype, dims), [value, x.constant(value.shape.dtype, 0)], padding=padding)
 
 
-# ---- in tiles of shared memory ----
+# ---- products in shared-memory tiles ----
 
 def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
               tiles: SharedTiles) -> Optional[Instruction]:

@@ -79,7 +79,7 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
     aliases = {} if straight else whole.aliases
     copies: List[Tuple[Array, Array]] = []
     for n, (array, result) in enumerate(zip(ends, results)):
-        # removed, so that an array with several results is written to only one of them directly
+        # an array becomes only one of the results; further results are copies of it
         node = written.pop(array, None)
         if n not in aliases and isinstance(node, Call) and array.shape == result.shape:
             array.name = result.name

@@ -1,8 +1,8 @@
 """Find the leaves of operands on which a loop or a branch depends for the wanted leaves of its result.
 
-A loop inside a kernel depends on its whole state. Any other loop does not carry a value that is only read to compute
-the next value of itself or of other values that are not carried. If the trip count is known, it does not carry a
-counter that only the condition reads either.
+A loop inside a kernel depends on its whole state. Any other loop carries only values that are needed. A value is not
+needed if it is read only to compute its own next value, or the next values of others that are not needed. If the trip
+count is known, a counter that only the condition reads is not needed either.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Repeat:
 
 @dataclass(eq=False)
 class Switch:
-    """A branch."""
+    """A conditional. selector: the array that holds the index of the branch to execute; arms: the steps of each branch."""
 
     branch: Branch
     arms: "List[List[Step]]"

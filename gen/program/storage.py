@@ -18,7 +18,7 @@ from gen.schedule.devices import LOCAL_ARRAY, LOCAL_GROUPS
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array is in memory.
+    """The location of an array in memory.
 
     buffer: params, results, scratch, state, or local for a variable of the function.
     number: the number of the buffer among those of its kind.

@@ -118,8 +118,8 @@ class Block:
         return made if i.opcode != "while" else _added(into, i, "get-tuple-element", i.shape, [made], index=0)
 
     def _inner(self, computation: Computation, arrays: "List[Array]", hands_on: bool) -> Computation:
-        """Return a computation whose parameter also has the arrays. hands_on: true if its result has the arrays as
-        well.
+        """Return a computation whose parameter is a tuple of the old parameter and the arrays. hands_on: true if its
+        result also contains the arrays.
         """
         (old,) = computation.parameters
         whole = replace(old, shape=_with(old.shape, arrays), users=[])

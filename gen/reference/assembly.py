@@ -100,7 +100,7 @@ class Loops:
     """
 
     def __init__(self) -> None:
-        self.names: Dict[str, str] = {}     # by the function's text after its name
+        self.names: Dict[str, str] = {}     # for each function's text after its name, the name
 
     def call(self, step: Step, places: Mapping[Array, str]) -> Call:
         """Return the call of the function of a step."""
@@ -116,9 +116,9 @@ class Loops:
 
 
 def in_parts(function: Function, steps: List[Step]) -> List[str]:
-    """Return a long reference as several functions: the functions of steps; functions that call MOST_STEPS of them
-    each; and the function that calls these. The arrays are in x[..]. The last function frees those that are still
-    allocated.
+    """Return a long reference as several functions. Functions of the first kind are single steps. Functions of the
+    second kind call MOST_STEPS steps each. The last function calls these. The arrays are in x[..], and the last
+    function frees those that are still allocated.
     """
     last = {array: step for step in steps for array in step.arrays}
     loops, declared = Loops(), function.declared()

@@ -38,8 +38,8 @@ def in_order(part: Instruction, k: int, total: Scalar, element: Scalar, behind: 
 
 
 def through(i: Instruction) -> Instruction:
-    """Return the value that an instruction passes on unchanged, through copies and through tuples whose elements are
-    taken.
+    """Return the value that an instruction passes on unchanged. It may pass through copies, and through tuples from
+    which an element is taken.
     """
     while i.opcode == "copy" or (i.opcode == "get-tuple-element" and through(i.operands[0]).opcode == "tuple"):
         i = i.operands[0] if i.opcode == "copy" else through(i.operands[0]).operands[int(i.attributes["index"])]

@@ -22,7 +22,7 @@ class Pair(NamedTuple):
     im: Instruction
 
 
-Lowered = Union[Instruction, Pair, List["Lowered"]]     # a list is a tuple
+Lowered = Union[Instruction, Pair, List["Lowered"]]     # a list stands for a tuple
 
 
 def real_computation(computation: Computation) -> Computation:

@@ -70,8 +70,11 @@ OPS.update({"while": partial(control.loop, walk), "conditional": partial(control
 
 
 class Result(NamedTuple):
-    """An array of the results: the number and the shape of the result, and the part of a complex result (0: real, 1:
-    imaginary).
+    """An array that contains a result, or a part of it.
+
+    number, shape: the number and the shape of the result.
+    half: the part of a complex result: 0 for the real part, 1 for the imaginary part; None for real numbers.
+    array: the array.
     """
 
     number: int
@@ -80,7 +83,7 @@ class Result(NamedTuple):
     array: Array
 
     def place(self) -> str:
-        """Return the position in memory of the element whose index is the variables of the loops."""
+        """Return the position in memory of a result's element, as C text. Its index is the variables of the loops."""
         at = place_of(self.shape, indices_of(self.shape.dims))
         return f"{at}" if self.half is None else f"({at}) * 2 + {self.half}"
 

@@ -37,7 +37,7 @@ def put(e: Emitter, result: Result) -> Array:
     number, shape, half, array = result
     given = Argument("results", number)
     if array.on_heap and is_row_major(shape) and half is None and array.dtype not in PACKED:
-        array.given = given     # written in place
+        array.given = given     # no copy: the op writes directly into the caller's array
         return array
     packed = array.dtype in PACKED
     out = e.array(f"result_{number}", "u8" if packed else array.dtype, array.dims, given)

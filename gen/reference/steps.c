@@ -94,7 +94,7 @@ norm = hypot(norm, $value);
 sum += fabs($value);
 if (!(fabs($value) < INFINITY)) sum = INFINITY;
 
-/* ---- sum_of_slack: adds the width of an input's interval to the slack of a transform ---- */
+/* ---- sum_of_slack: adds to slack how far an input's exact value can be from the computed one ---- */
 slack += fmax($interval.hi - $value, $value - $interval.lo);
 if (!($interval.hi - $interval.lo < INFINITY)) sum = INFINITY;
 
