@@ -117,8 +117,8 @@ class Dialect:
 
     @property
     def atomic(self) -> "Dict[Tuple[str, int], int]":
-        """Return, for each buffer of the caller that atomic operations access, the bytes of the words. A key is the
-        kind of the buffer (params or results) and its number.
+        """Return, for each buffer of the caller that atomic operations access, the size in bytes of the words that they
+        access. A key is the kind of the buffer (params or results) and its number.
         """
         found: "Dict[Tuple[str, int], int]" = {}
         for launch in self.launches:

@@ -79,8 +79,8 @@ class Accesses(Registers):
                 for down in range(self.registers_down)]
 
     def _at_turn(self, flat: str) -> str:
-        """Return the map from the number of a turn to the position of the turn's first row. A tile of a step is loaded
-        in several turns.
+        """Return the map from the number of a load to the position of the first row that it reads. A tile is loaded by
+        `turns` loads, each of several rows.
         """
         variables, turns = algebra.info(flat).variables, self.loop.turns
         across = turns // self.registers_down

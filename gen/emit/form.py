@@ -527,7 +527,8 @@ class Form:
             per, step = dtypes.per_byte(dtype), self.loop.step
             stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
             return self.lanes == 1 and stride == 1 and (step == 1 or not (step % per or align % per))
-        by_lane = self.loop.joined == 1 and not self.moves  # storing lane by lane would convert moved bits to a number
+        # a kernel that only moves bits must store vectors: storing a lane would convert its bits to a number
+        by_lane = self.loop.joined == 1 and not self.moves
         return by_lane or self.is_along_rows(flat, body) or self.is_interleaved(flat, body) \
             or self.is_contiguous(flat, dtype)
 

@@ -1,16 +1,16 @@
 /* Float functions on vectors, as one text for GNU C and OpenCL. No function reads a table from memory; with AVX-512,
    some have tables in registers.
 
-   A piece is the text between two blank lines. gen/emit/functions.py takes the pieces that a kernel uses. `floats`
-   and `doubles` are vectors of the machine's width, and `ints` and `longs` are vectors of integers of the same width.
-   vectors.c (GNU C) and vectors.cl (OpenCL) define them. A comparison of vectors returns a mask. A scalar operand
-   next to a vector is a positive constant that its type represents exactly, because gcc accepts no other for the x87.
-   mad(a, b, c) is a b + c, rounded once or twice; the error bound of each function holds for both. A NaN operand
-   gives a NaN, because no comparison with a NaN is true.
+   A piece is the text between two blank lines. gen/emit/functions.py takes the pieces that a kernel uses. `floats` and
+   `doubles` are vectors of the machine's width, and `ints` and `longs` are vectors of integers of the same width.
+   vectors.c (GNU C) and vectors.cl (OpenCL) define them. A comparison of vectors returns a mask. A scalar operand next
+   to a vector is a positive constant that its type represents exactly, because gcc accepts no other for the x87. mad(a,
+   b, c) is a b + c, rounded once or twice; the error bound of each function holds for both. A NaN operand gives a NaN,
+   because no comparison with a NaN is true.
 
    The coefficients of polynomials are minimax. Float coefficients were rounded one after another, and the remaining
-   ones fitted again each time. A comment `f, x in [a, b]: 2^-k` says that the polynomial approximates f on the
-   interval with a relative error of at most 2^-k. bench/README.md has the maximum error of each function. */
+   ones fitted again each time. The comments say how far each polynomial is from the function that it approximates.
+   bench/README.md has the maximum error of each function. */
 
 /* one step of Horner's rule */
 static inline floats horner_floats(floats p, floats x, float c) { return mad_floats(p, x, splat_floats(c)); }
@@ -62,7 +62,7 @@ static inline floats ceil_floats(floats x) {
   return choose_floats(near < x, signed_floats(abs_floats(near + 1.0f), x), near);
 }
 
-/* 2^n for n in [-126, 127], as modulo_ln2_floats returns n */
+/* Return 2^n for n in [-126, 127]. A multiple of 2^22 may have been added to n, as modulo_ln2_floats does. */
 static inline floats power_of_two_floats(ints n) { return as_floats(as_uints(n + 127) << 23); }
 
 /* Return x - n ln 2, where n is the integer nearest to x / ln 2; |x| < 2^8. *n is n plus a multiple of 2^22, which
@@ -73,7 +73,7 @@ static inline floats modulo_ln2_floats(floats x, ints *n) {
   return mad_floats(whole, splat_floats(-1.42860677e-6f), mad_floats(whole, splat_floats(-0x1.62e4p-1f), x));
 }
 
-/* e^r, r in [-ln 2 / 2, ln 2 / 2]: 2^-27.8 */
+/* Return e^r for r in [-ln 2 / 2, ln 2 / 2], by a polynomial. Its relative error is at most 2^-27.8. */
 static inline floats exp_near_floats(floats r) {
   floats p = horner_floats(splat_floats(0x1.6fec5ep-10f), r, 0x1.1257cap-7f);
   p = horner_floats(p, r, 0x1.5553p-5f);
@@ -101,7 +101,8 @@ static inline floats root_floats(ints n) {
 #endif
 
 /* Return p and n with e^x = p 2^floor(n). *n is x / ln 2, rounded to a multiple of 1/16. p is 2^(n - floor(n)) e^r,
-   where r = x - n ln 2. If |x| is above 2^17, r is arbitrary, and n decides the result. e^r: 2^-29.2 */
+   where r = x - n ln 2. If |x| is above 2^17, r is arbitrary, and n decides the result. The relative error of the
+   polynomial for e^r is at most 2^-29.2. */
 #if AVX512
 static inline floats exp_parts_floats(floats x, floats *n) {
   const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p19f), whole = t - 0x1.8p19f;
@@ -156,7 +157,8 @@ static inline floats quotient_floats(floats x, floats y) {
   return x / y;
 }
 
-/* e^x - 1, computed as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); the error of e^r - 1 is 2^-29.3 */
+/* Return e^x - 1, computed as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)). The relative error of the polynomial for
+   e^r - 1 is at most 2^-29.3. */
 static inline floats expm1_floats(floats x) {
   ints n;
   const floats y = at_most_floats(at_least_floats(x, -20.0f), 89.0f);
@@ -170,7 +172,8 @@ static inline floats expm1_floats(floats x) {
   return choose_floats(abs_floats(x) < 0x1p-25f, x, mad_floats(scale, p, scale - 0.5f) * 2.0f);
 }
 
-/* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-27.2 */
+/* Return log(1 + f) + n ln 2 for 1 + f in [sqrt(1/2), sqrt(2)]. The relative error of the polynomial for log(1 + f) is
+   at most 2^-27.2. */
 static inline floats log_near_floats(floats f, floats n) {
   const floats s = f * f;
   floats p = horner_floats(splat_floats(-0x1.393db2p-4f), f, 0x1.057a9cp-3f);
@@ -191,8 +194,9 @@ static inline floats log_limits_floats(floats x, float pole, floats r) {
                        choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), nan_floats()));
 }
 
-/* log x. With AVX-512, x = m 2^n and m c = 1 + r, where c is a table's value near 1/m (1 if m is near 1). The result
-   is log(1 + r) + log(1/c) + n ln 2. log(1 + r), r in [-1/32, 1/16]: 2^-28 */
+/* log x. With AVX-512, x = m 2^n and m c = 1 + r, where c is a table's value near 1/m (1 if m is near 1). The result is
+   log(1 + r) + log(1/c) + n ln 2. r is in [-1/32, 1/16]; the relative error of the polynomial for log(1 + r) is at most
+   2^-28. */
 static inline floats log_floats(floats x) {
 #if AVX512
   const floats c = {0x1p+0f, 0x1.d41d3ep-1f, 0x1.bacf8cp-1f, 0x1.a41a42p-1f, 0x1.8f9c16p-1f, 0x1.7d03b4p-1f,
@@ -238,8 +242,9 @@ static inline floats logistic_floats(floats x) {
 #endif
 }
 
-/* tanh x. If |x| is below 0.625, it is x + x^3 p(x^2): 2^-27.7. Otherwise, it is 1 - 2 / (e^2x + 1). With AVX-512, a
-   polynomial for each quarter of an octave of 1 + 1.6 |x|: 2^-24.3 */
+/* Return tanh x. If |x| is below 0.625, it is x + x^3 p(x^2), where p is a polynomial; the relative error of this is at
+   most 2^-27.7. Otherwise, it is 1 - 2 / (e^2x + 1). With AVX-512, each quarter of an octave of 1 + 1.6 |x| has a
+   polynomial of its own, with a relative error of at most 2^-24.3. */
 static inline floats tanh_floats(floats x) {
 #if AVX512
   const floats middle = {0x1.9p-1f, 0x1.18p+0f, 0x1.68p+0f, 0x1.b8p+0f, 0x1.18p+1f, 0x1.68p+1f, 0x1.b8p+1f, 0x1.04p+2f,
@@ -282,9 +287,10 @@ static inline floats tanh_floats(floats x) {
 #endif
 }
 
-/* erf x. If |x| is below 1, it is x + x p(x^2): 2^-29.4. Otherwise, it is 1 - e^-q(x), where q approximates -log(erfc
-   x) up to 3.93, with an error of 2^-29.8 of erf. With AVX-512, a polynomial around each multiple of 1/3.9375:
-   2^-23.6 */
+/* Return erf x. If |x| is below 1, it is x + x p(x^2), where p is a polynomial; the relative error of this is at most
+   2^-29.4. Otherwise, it is 1 - e^-q(x), where the polynomial q approximates -log(erfc x) for x up to 3.93; the
+   relative error of erf is at most 2^-29.8. With AVX-512, there is a polynomial around each multiple of 1/3.9375, with
+   a relative error of at most 2^-23.6. */
 static inline floats erf_floats(floats x) {
 #if AVX512
   const floats middle = {0.0f, 0x1.04p-2f, 0x1.04p-1f, 0x1.86p-1f, 0x1.04p+0f, 0x1.46p+0f, 0x1.86p+0f, 0x1.c8p+0f,
@@ -385,14 +391,14 @@ static inline floats modulo_turn_floats(floats x, uints *n) {
   return to.all;
 }
 
-/* sin r, |r| <= 0.815: 2^-27.5 */
+/* Return sin r for |r| <= 0.815, by a polynomial. Its relative error is at most 2^-27.5. */
 static inline floats sin_near_floats(floats r) {
   const floats s = r * r;
   const floats p = horner_floats(horner_floats(splat_floats(-0x1.98cc52p-13f), s, 0x1.1105e4p-7f), s, -0x1.555542p-3f);
   return mad_floats(s * p, r, r);
 }
 
-/* cos r, |r| <= 0.815: 2^-32.3 */
+/* Return cos r for |r| <= 0.815, by a polynomial. Its relative error is at most 2^-32.3. */
 static inline floats cos_near_floats(floats r) {
   const floats s = r * r;
   const floats p = horner_floats(horner_floats(splat_floats(0x1.99861ep-16f), s, -0x1.6c0adcp-10f), s, 0x1.555548p-5f);
@@ -467,8 +473,8 @@ static inline floats cbrt_floats(floats x) {
   return choose_floats((abs_floats(x) > 0.0f) & (abs_floats(x) < INFINITY), signed_floats(root, x), x);
 }
 
-/* The angle of the point (x, y). It follows from atan q, where q is the smaller coordinate divided by the larger:
-   2^-28.5 */
+/* Return the angle of the point (x, y). It follows from atan q, where q is the smaller coordinate divided by the
+   larger. The relative error of the polynomial for atan q is at most 2^-28.5. */
 static inline floats atan2_floats(floats y, floats x) {
   const floats a = abs_floats(x), b = abs_floats(y);
   const ints steep = b > a;
@@ -489,7 +495,8 @@ static inline floats atan2_floats(floats y, floats x) {
   return choose_floats((x == x) & (y == y), signed_floats(angle, y), x + y);
 }
 
-/* log2 a + n, a in [sqrt(1/2), sqrt(2)]: 2^-35.8 */
+/* Return log2 a + n for a in [sqrt(1/2), sqrt(2)]. The relative error of the approximation of log2 a is at most
+   2^-35.8. */
 static inline doubles log2_near_doubles(doubles a, doubles n) {
   const doubles f = a - 1.0;
   doubles p = horner_doubles(splat_doubles(0x1.3ce875cbb09d9p-4), f, -0x1.2488e679df555p-3);
@@ -507,7 +514,8 @@ static inline doubles log2_near_doubles(doubles a, doubles n) {
   return mad_doubles(p, f, n);
 }
 
-/* 2^x: 2^-29. If the result is out of the range of float, it becomes 0 or infinity in the conversion to float. */
+/* Return 2^x; the relative error of the polynomial is at most 2^-29. If the result is out of the range of float, it
+   becomes 0 or infinity in the conversion to float. */
 static inline doubles exp2_double_doubles(doubles x) {
   x = at_most_doubles(at_least_doubles(x, -200.0), 200.0);
   const doubles t = x + 0x1.8p52, f = x - (t - 0x1.8p52);
@@ -532,10 +540,11 @@ static inline floats pow_limits_floats(floats x, floats y, floats r) {
   return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
 }
 
-/* x^y as 2^(y log2 |x|), computed in double. With AVX-512, it is computed in pairs of floats: |x| = m 2^n, and m c =
-   1 + r for a multiple c of 1/64 near 1/m, so that r is exact and at most 1/32. log2 |x| is high + low, and the
-   result is 2^whole 2^f with f at most 1/32. log2(1 + r): 2^-31.5; 2^f: 2^-29.2. A vector is corrected afterwards
-   only if it has a zero, an infinity, a NaN, an overflow or a negative x. */
+/* x^y as 2^(y log2 |x|), computed in double. With AVX-512, it is computed in pairs of floats: |x| = m 2^n, and m c = 1
+   + r for a multiple c of 1/64 near 1/m, so that r is exact and at most 1/32. log2 |x| is high + low, and the result is
+   2^whole 2^f with f at most 1/32. The relative error of the polynomial for log2(1 + r) is at most 2^-31.5, and of that
+   for 2^f at most 2^-29.2. A vector is corrected afterwards only if it has a zero, an infinity, a NaN, an overflow or a
+   negative x. */
 static inline floats pow_floats(floats x, floats y) {
 #if AVX512
   const floats near = {0x1p+0f, 0x1.e8p-1f, 0x1.d8p-1f, 0x1.dp-1f, 0x1.cp-1f, 0x1.b8p-1f, 0x1.a8p-1f, 0x1.ap-1f,
@@ -608,7 +617,8 @@ static inline doubles signed_doubles(doubles x, doubles y) {
 /* 2^n for n in [-1022, 1023]; t is n + 1.5 2^52, whose low bits are those of n */
 static inline doubles power_of_two_doubles(doubles t) { return as_doubles((as_ulongs(t) + 1023u) << 52); }
 
-/* Return e^(x - n ln 2), where n is the integer nearest to x / ln 2; |x| < 2^10: 2^-55.2. *n is n + 1.5 2^52. */
+/* Return e^(x - n ln 2), where n is the integer nearest to x / ln 2, for |x| < 2^10. Set *n to n + 1.5 2^52. The
+   relative error of the polynomial is at most 2^-55.2. */
 static inline doubles exp_near_doubles(doubles x, doubles *n) {
   const doubles t = horner_doubles(x, splat_doubles(0x1.71547652b82fep+0), 0x1.8p52), whole = t - 0x1.8p52;
   const doubles r =
@@ -645,8 +655,8 @@ static inline doubles exp_doubles(doubles x) {
       choose_doubles(subnormal, as_doubles(as_ulongs(y + 0x1p52) - 0x4330000000000000u), y), x + (double)INFINITY);
 }
 
-/* log x as log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4. `e` is n + 1023, and becomes n + 1023 + 2^52
-   as the bits of a double. */
+/* Return log x as log(1 + f) + n ln 2 with 1 + f in [sqrt(1/2), sqrt(2)]. The relative error of the polynomial for
+   log(1 + f) is at most 2^-56.4. `e` is n + 1023, and becomes n + 1023 + 2^52 as the bits of a double. */
 static inline doubles log_doubles(doubles x) {
   const longs subnormal = x < 0x1p-1022;
   const ulongs u = as_ulongs(choose_doubles(subnormal, x * 0x1p52, x)),
@@ -679,7 +689,8 @@ static inline doubles log_doubles(doubles x) {
                         choose_doubles(x == 0.0, splat_doubles(-(double)INFINITY), splat_doubles((double)NAN)));
 }
 
-/* tanh x. If |x| is below 0.625, it is x + x^3 p(x^2): 2^-55.8. Otherwise, it is 1 - 2 / (e^2x + 1). */
+/* Return tanh x. If |x| is below 0.625, it is x + x^3 p(x^2), where p is a polynomial; the relative error of this is at
+   most 2^-55.8. Otherwise, it is 1 - 2 / (e^2x + 1). */
 static inline doubles tanh_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x;
   doubles p = horner_doubles(splat_doubles(-0x1.0da70acc4083fp-16), s, 0x1.4391119f8d757p-14);
@@ -696,8 +707,9 @@ static inline doubles tanh_doubles(doubles x) {
   return signed_doubles(choose_doubles(a > 0.625, 1.0 - 2.0 / (1.0 + e), small), x);
 }
 
-/* erf x. If |x| is below 1, it is x + x p(x^2): 2^-56.3. Otherwise, it is 1 - e^-q(x), where q approximates -log(erfc
-   x) up to 5.95, with an error of 2^-56.3 of erf. */
+/* Return erf x. If |x| is below 1, it is x + x p(x^2), where p is a polynomial; the relative error of this is at most
+   2^-56.3. Otherwise, it is 1 - e^-q(x), where the polynomial q approximates -log(erfc x) for x up to 5.95; the
+   relative error of erf is at most 2^-56.3. */
 static inline doubles erf_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x, b = at_most_doubles(a, 5.95);
   doubles p = horner_doubles(splat_doubles(0x1.0579a69b359dbp-34), s, -0x1.386abe80ea587p-30);

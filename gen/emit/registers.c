@@ -6,7 +6,7 @@
    OF_BITS are functions of the target.
 
    load and store access a vector at the address of any element, in one instruction if the compiler has unaligned
-   vector types. fetch and stage do the same for an array that the work-item has for itself. BY_LANES stands for the
+   vector types. fetch and stage load and store a vector of a private array of the work-item. BY_LANES stands for the
    name of a function of one lane. BY_HALVES and BY_PARTS stand for the name of a function of a vector of the machine
    (VECTOR). FUNCTION(..) is a call of that function. */
 

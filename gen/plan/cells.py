@@ -50,7 +50,7 @@ class Phase(NamedTuple):
 
 
 def phases(convolution: Instruction, k: int) -> "List[Phase]":
-    """Return the phases of the window along dimension k. Phase n begins at place n."""
+    """Return the phases of the window along dimension k. The first place of phase n is n."""
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size, places = convolution.operands[0].shape.dims[labels.lhs[2 + k]], convolution.shape.dims[labels.out[2 + k]]
     stride, dilation, holes, low = window.stride[k], window.dilation[k], window.base_dilation[k], window.low[k]

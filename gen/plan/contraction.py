@@ -154,12 +154,12 @@ class Contraction(Nest):
 
     @property
     def all_units(self) -> int:
-        """Return the number of units in a row. The last unit may be partial."""
+        """Return the number of vectors (units) in a row of columns. The last one may be partial."""
         return -(-self.columns // self.unit)
 
     @property
     def overlap(self) -> int:
-        """Return the number of columns by which the last unit overlaps the unit before it."""
+        """Return the number of columns that the last two vectors (units) of a row have in common."""
         return -self.columns % self.unit if self.columns > self.unit else 0
 
 
@@ -405,7 +405,7 @@ def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int
 
 
 class _Moved(NamedTuple):
-    """How the operands of a product move.
+    """The positions in the operands of a product, as linear functions of the loop variables.
 
     found: the windows.
     begins: the positions at which `single` and `units` begin, in the first cell of each window.
@@ -421,8 +421,9 @@ class _Moved(NamedTuple):
 
 def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, of: int, unit: int,
            whole: int, part: int = 0) -> Optional[_Moved]:
-    """Return how the operands move along the digits of the result, the units, the lanes and the steps. Return None if a
-    stride is not constant. part: the number of lanes in a part of a unit, or 0 if units have no parts.
+    """Return the strides of the operands along the digits of the result, the vectors of columns (units), the lanes and
+    the steps. Return None if a stride is not constant. part: the number of lanes that share an element of the other
+    operand; 0 if all lanes share it.
     """
     found = _windows(dot, sizes, at, list(main.loops))
     if found is None:
@@ -524,8 +525,9 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) -> str:
-    """Return the map (g0, .., unit, lane) -> (position), where a unit is `unit` columns. each: the number of lanes in a
-    part of a unit, or 0. If it is not 0, `lane` counts within a part, and a variable `part` counts the parts.
+    """Return the map (g0, .., unit, lane) -> (position), where a unit is a vector of `unit` columns. each: the number
+    of lanes in a part of the vector, or 0. If it is not 0, `lane` counts within a part, and a variable `part` counts
+    the parts.
     """
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]

@@ -29,7 +29,7 @@ def has_strides(shape: Shape) -> bool:
 
 
 def digits(distance: int) -> "Tuple[int, int]":
-    """Return a distance as two numbers (times, rest), for times * lead + rest."""
+    """Return two numbers (times, rest) such that the distance is times * (leading dimension) + rest."""
     times = (distance + BASE // 2) // BASE
     return times, distance - times * BASE
 

@@ -460,7 +460,7 @@ def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
 def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, matrix: Instruction,
                panels: Panels) -> Optional[Instruction]:
     """Return a product by a matrix that is contiguous along the sum, or None if it is not. The sum is split into steps
-    and lanes. The lanes of a unit become a batch dimension, and a reduce adds them at the end.
+    of one vector each. The lanes of the vector become a batch dimension, and a reduce adds them at the end.
     """
     kind, bytes_, steps = _sum_type(dot), dtypes.storage_bytes(matrix.shape.dtype), math.prod(loop_sizes(dot))
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
@@ -587,8 +587,8 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
-    """Return the product in the layout that gives more whole units. A copy then brings the result to its own layout.
-    Return the product itself if that saves little, or if the result is not small compared with the operands.
+    """Return the product in the layout whose rows fill more of their last vectors (units). A copy then brings the result
+    to its own layout. Return the product itself if that saves little, or if the result is not small compared with the operands.
     """
     found = contiguous(product) if product.opcode == "dot" else None
     sides = [Sides.of(product, k) for k in (0, 1)]
@@ -666,8 +666,8 @@ def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> st
 
 
 def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
-    """Return the number of columns of a panel, if there are `size` columns in all. units: the possible numbers of units
-    in a panel, the best first.
+    """Return the number of columns of a panel, if there are `size` columns in all. units: the possible numbers of
+    vectors in a row of a panel, the best first.
     """
     unit = LINE // dtypes.storage_bytes(kind)
     return next((unit * n for n in units if size % (unit * n) == 0), unit)
@@ -675,8 +675,8 @@ def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
            panels: Panels) -> Instruction:
-    """Return the operand that is read in units along its dimension j, of size `size`. It is copied to panels if its
-    units are not contiguous in memory, or if it is large.
+    """Return the operand that is read in vectors (units) along its dimension j, of size `size`. It is copied to panels
+    if these vectors are not contiguous in memory, or if it is large.
     """
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
@@ -885,8 +885,8 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 
 def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """Return a convolution whose base is read in units along the image; None for other convolutions. It has one feature
-    group. The contiguous dimension of its result is a dimension of the image, along which the base has neither padding
+    """Return a convolution whose base is read in vectors along the image; None for other convolutions. It has one
+    feature group. The contiguous dimension of its result is a dimension of the image, along which the base has neither padding
     nor holes.
     """
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
@@ -958,9 +958,9 @@ def _in_groups_of_images(x: Expander, value: Instruction, images: int, features:
 
 def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
                  part: int = 0) -> Optional[Instruction]:
-    """Return a convolution whose kernel is read in units along the output features, which are contiguous in the result.
-    Return None if a group has too few features. part: the number of features that belong to one part of the images; 0
-    if the images are not divided.
+    """Return a convolution whose kernel is read in vectors along the output features, which are contiguous in the
+    result. Return None if a group has too few features. part: the number of features that belong to one part of the
+    images; 0 if the images are not divided.
     """
     shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
     groups, features = group_count(product), shape.dims[labels.out[1]]

@@ -93,8 +93,8 @@ def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
 
 
 def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
-    """Return the nests combined. Return None if the rows of a strip are not neighbours in every nest, or if a strip is
-    too large for the caches.
+    """Return one nest that executes the nests of the chain strip by strip: a few neighbouring rows at a time. Return
+    None if these rows are not neighbours in every nest, or if a strip is too large for the caches.
     """
     producer, rows = chain[0], chain[1]
     assert isinstance(producer, Contraction) and isinstance(rows, Rows)

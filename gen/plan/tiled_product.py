@@ -112,8 +112,8 @@ class StridedProduct(Nest):
         return self._of_lines(operand, vec, self.first[operand], operand)
 
     def step_map(self, operand: int, vec: int = 1) -> str:
-        """Return the map (group)[vec] -> (distance in elements from the first element of a line). A group is `vec`
-        adjacent steps.
+        """Return the map (group)[vec] -> (distance in elements from the first element of a row or column of an
+        operand), along the sum. A group is `vec` adjacent steps of the sum.
         """
         return self._of_steps(vec, operand)
 

@@ -88,8 +88,8 @@ class _Cut:
                 self.light.add(i)
 
     def _is_call(self, step: Instruction) -> bool:
-        """Return true if a step is computed by a call of one fusion, like an update or a loop inside a kernel. Cheap
-        ops around it become part of that fusion.
+        """Return true if an op becomes a call of one fusion that may also contain cheap ops around it. Examples are an
+        update of a slice, and a loop inside a kernel.
         """
         return not is_step(step) or self.refused.get(step) == ""
 

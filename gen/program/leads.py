@@ -33,7 +33,7 @@ def row_of(shape: Shape) -> int:
 
 
 def most_of(shape: Shape) -> int:
-    """Return the maximum of the leading dimension."""
+    """Return the largest leading dimension that the caller may pass for an array."""
     return MOST_ELEMENTS // (shape.elements // row_of(shape))
 
 

@@ -310,7 +310,8 @@ def quotient(x: Parts, y: Parts) -> Parts:
     p, q = steep.either((near[1], near[0]), near)
     e, f = steep.either((f, e), (e, f))
     ratio = f / e
-    none = ratio.equals(0) & e.finite()  # a product with f may overflow if e is infinite
+    # if f / e is 0, part * ratio is 0, although f * part / e need not be; but if e is infinite, f * part may overflow
+    none = ratio.equals(0) & e.finite()
     of_p, of_q = (none.choose(f * part / e, part * ratio) for part in (p, q))
     below, over = e + f * ratio, steep.choose(of_p - q, q - of_p)
     parts = (p + of_q) / below * back, over / below * back
