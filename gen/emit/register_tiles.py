@@ -421,7 +421,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
-        # a lane that comes from a later register keeps its content until then
+        # a lane that comes from a register not yet shuffled in remains as it is for now
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
         merged, held = shuffles(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)

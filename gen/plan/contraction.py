@@ -282,8 +282,8 @@ class _Found(NamedTuple):
 
 
 def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence[str]") -> "Optional[List[_Found]]":
-    """Return the windows of a product. Return None if the places of a window with several cells are not exactly one of
-    the outer digits, or if no tap of a window covers an element.
+    """Return the windows of a product. Return None if no tap of a window covers an element. A window with several cells
+    must have an outer digit that counts exactly its places; otherwise, also return None.
     """
     if dot.opcode != "convolution":
         return []
@@ -332,7 +332,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         else:
             moved = None
     moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
-    if moved is None and whole == features:     # the columns become those of one panel
+    if moved is None and whole == features:     # split the features: then a row has the columns of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
         moved = _moves(dot, main, sizes, at, of, unit, whole, each) if sizes[-1] % unit == 0 else None
@@ -451,8 +451,8 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
 
 
 def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
-    """Return the number of strips that one step of each outer digit moves, by the digit's name. Return None if such a
-    number is not constant, or if columns or steps move to another strip.
+    """Return, by the name of each outer digit, the number of strips by which a step of the digit moves. Return None if
+    one of these numbers is not constant, or if the columns or the steps of the sum are in several strips.
     """
     if not number:
         return {}
@@ -509,8 +509,9 @@ def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Fou
 
 def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, strides: "Dict[str, int]", by: str,
            of: Shape) -> str:
-    """Return the map (g0, .., unit, lane) -> (position) for an operand, in the first cell of each window. It does not
-    depend on digits that count places, because the kernel counts places from the beginning of a cell.
+    """Return the map (g0, .., unit, lane) -> (position) for an operand, in the first cell of each window. The
+    digits that count a window's places have no influence, because the kernel counts places from the beginning of a
+    cell.
     """
     names = [f"g{k}" for k in range(len(outer))]
     box = [f"{name} in [0, {digit.size - 1}]" for name, digit in zip(names, outer)]
@@ -558,9 +559,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Return the digits, with the digit that counts a window's places merged with a short digit of rows after it. They
-    are merged only if no other digit of rows is larger than the result. every: for each window, the distance between
-    the places of a cell.
+    """Merge the digit that counts a window's places with a short digit of rows after it, and return all digits. The two
+    are merged only if no other digit of rows is larger than the merged one. every: for each window, the distance
+    between the places of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size
@@ -576,8 +577,8 @@ def _goes_on(above: Digit, below: Digit) -> bool:
 
 
 def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """Return the steps, with the longest digit moved to the end if the last digit is short. The inner loop of a tile
-    runs along the last digit.
+    """Move the longest digit of the sum to the end if the last digit is short, and return all digits. The inner loop of
+    a tile runs along the last digit.
     """
     longest = max(steps, key=lambda digit: digit.size, default=None)
     if longest is None or steps[-1].size >= SHORT_SUM or longest.size <= steps[-1].size:

@@ -185,8 +185,8 @@ def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
 
 
 def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
-    """Return the size in bytes of the block that the last digit goes through. The blocks must follow one after another
-    in memory; otherwise, return 0.
+    """Return the size in bytes of the block of memory that is read along the last digit. Return 0 unless the blocks
+    follow one after another in memory.
     """
     strides = read.strides or (0,)
     falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))

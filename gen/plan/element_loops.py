@@ -74,8 +74,8 @@ class Key(NamedTuple):
 
 
 class Result(NamedTuple):
-    """An array that a walk computes. dropped: the dimensions of the array that the walk does not have. An element of
-    the walk computes all elements of the array along these dimensions.
+    """An array that an element loop (Walk) computes. dropped: the dimensions of the array that the loop's index space
+    does not have. One element of the index space computes all elements of the array along these dimensions.
     """
 
     leaf: int
@@ -87,7 +87,7 @@ class Walk:
     """A loop that each element of one index space runs for itself. Scalars are numbered by their position in `scalars`.
 
     shape: the index space.
-    leaves: the numbers of the arrays that the walk computes.
+    leaves: the numbers of the arrays that the loop computes.
     results: these arrays, with their dropped dimensions.
     variables: the numbers of the scalars that change from step to step. First come the elements of the results,
         row-major in the dropped dimensions. The other variables on which they depend follow.
@@ -113,8 +113,8 @@ class Walk:
 
 
 def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
-    """Return the walks that together compute a loop. Raise Refused if the loop cannot be computed by walks. spare: the
-    number of variables and of ops by which a walk may exceed the limits.
+    """Return the element loops (walks) that together compute a while. Raise Refused if element loops cannot compute it.
+    spare: the number of variables and of ops by which an element loop may exceed the limits.
     """
     shapes, body = loop.shape.leaves(), loop.called[1]
     changing = [n for n in range(len(shapes)) if resolved(root_of(body), n) != Value(body.parameters[0], n)]
@@ -140,12 +140,12 @@ def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
     raise refused[0]
 
 
-Space = Tuple[Shape, List[int]]     # an index space, and the numbers of the results that a walk over it computes
+Space = Tuple[Shape, List[int]]     # an index space, and the numbers of the results that are computed over it
 
 
 def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]]":
-    """Yield the ways to divide the results among walks. If the condition depends on all elements, there is one walk,
-    and its index space is that of the predicate.
+    """Yield the ways to divide the results among element loops. If the condition depends on all elements, there is one
+    element loop, whose index space is that of the predicate.
     """
     shapes = loop.shape.leaves()
     by_shape: Dict[Tuple[Tuple[int, ...], Tuple[int, ...]], List[int]] = {}
@@ -202,7 +202,7 @@ def used(loop: Instruction) -> "List[int]":
 
 
 class _Walker:
-    """The search for the variables and the step of one walk."""
+    """The search for the variables and the step of one element loop (`walk`)."""
 
     def __init__(self, loop: Instruction, walk: Walk, changing: "Sequence[int]", spare: int) -> None:
         self.loop, self.walk, self.changing, self.spare = loop, walk, frozenset(changing), spare
@@ -241,8 +241,8 @@ class _Walker:
         return walk
 
     def at(self, dims: "Tuple[int, ...]", places: "Dict[int, int]") -> str:
-        """Return the map from the walk's index to the index of an array with further dimensions. places: the index
-        along each of the further dimensions.
+        """Return the map from the element loop's index to the index of an array with further dimensions. places: the
+        index along each of the further dimensions.
         """
         if not places:
             return self.own
@@ -288,8 +288,8 @@ class _Walker:
     # ---- from arrays to scalars ----
 
     def scalar(self, value: Value, index: str) -> int:
-        """Return the number of the scalar that is an element of the array `value`. index: the map from the walk's index
-        to the array's.
+        """Return the number of the scalar that is an element of the array `value`. index: the map from the index
+        of the element loop to the index in the array.
         """
         waiting = [(value, index)]
         while waiting:
@@ -449,7 +449,7 @@ def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
     return found
 
 
-# ---- the graph with the op ----
+# ---- replacing a while by element-loop ops ----
 
 def lowered(computation: Computation) -> Computation:
     """Return the computation with an `element-loop` in place of each loop that can become one. Return the computation

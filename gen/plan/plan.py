@@ -102,7 +102,7 @@ def stops(instruction: Instruction) -> bool:
 
 
 def value_root(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
-    """Return a value as a root. The kernel's index is the value's own index."""
+    """Return the Root that stores a value. The kernel's index is the index in the value."""
     shape = root.shape.leaves()[output]
     return Root(number, shape, root, output, identity(shape.dims), scratch)
 

@@ -125,7 +125,7 @@ def single(fusion: Fusion, block: "Optional[Block]" = None) -> Program:
 
 
 def _finished(program: Program, block: "Optional[Block]" = None) -> Program:
-    """Return the program with its large constants in a block, and with the marks `Fusion.lasting`."""
+    """Move the large constants to a block, determine `Fusion.lasting`, and return the program."""
     return with_lasting(taken_out(program, block))
 
 

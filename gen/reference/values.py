@@ -49,7 +49,7 @@ class Array:
         return f"${{{self.name}}}"
 
     def all(self) -> str:
-        """Return the variable of a loop over all elements, as from loops_over((count,), ..)."""
+        """Return the C text of the position in a loop over all elements: 0 if there is one element."""
         return "0" if self.count == 1 else "i"
 
     def each(self, value: str) -> List[Statement]:
