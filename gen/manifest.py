@@ -42,8 +42,8 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
 
 
 def index_sizes(computation: Computation) -> Dict[int, int]:
-    """Return, for each parameter that is used as an index, the size below which the index is in range. It may be used
-    directly, or after a few integer ops.
+    """Return, for each parameter that is used as an index, the size below which the index is in range. The index is the
+    parameter itself, or the result of a few integer ops on it.
     """
     bounds: Dict[int, int] = {}
     waiting: List[Tuple[Instruction, int]] = []
@@ -97,8 +97,8 @@ _KEEPS_DEFINITE = frozenset(["add", "copy", "divide", "multiply", "transpose"])
 
 
 def definite(computation: Computation) -> Dict[int, int]:
-    """Return, for each parameter that is factored by Cholesky or is the matrix of a triangular solve, its number of
-    rows. It may be used directly, or after a few ops.
+    """Return the number of rows of each parameter that is factored by Cholesky, or that is the matrix of a triangular
+    solve. The matrix is the parameter itself, or the result of a few ops on it.
     """
     found: Dict[int, int] = {}
     waiting = [i.operands[0] for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]
@@ -121,7 +121,7 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 def points(index: str, partition: Partition) -> int:
     """Return an upper bound of the number of different results of a map: the product of the sizes of the variables in
-    its results. A runtime variable counts as the variables of the map at which it is read.
+    its results. A runtime variable is read at an index; the variables in the map of that index count in its place.
     """
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()

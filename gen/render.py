@@ -93,7 +93,8 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Number the places of arrays in the scratch block and in the block of weights."""
+        """Return a number for each place of an array in the scratch block or in the block of weights, counted from 0.
+        """
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()
             if place.buffer == "scratch" or array in self.weights))}

@@ -26,7 +26,9 @@ class Let:
 
 @dataclass(frozen=True)
 class Declare:
-    """The definition of a variable. value: its initial value, or "". count: as in Let."""
+    """The definition of a variable. value: its initial value, or "". count: the number of elements if it is an array; 0
+    for a scalar.
+    """
 
     type: str
     name: str

@@ -41,7 +41,9 @@ class Accesses(Registers):
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """Return the number of an element in a step that interleaves rows, if its elements are stored row after row."""
+        """Return the position of element `vec` of a step in a buffer that has row after row. The step itself
+        interleaves the rows.
+        """
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 

@@ -93,7 +93,7 @@ static inline T atan2_T(T a, T b)
   const REAL n = MUL(xi, yr) + MUL(-xr, yi); /* (|p|^2 - |q|^2) / 4 */
   const REAL angle = MUL(N(0.5), ATAN2(MUL(N(2), (MUL(xr, yr) + MUL(xi, yi))),
                                        (MUL(xr, xr) + MUL(xi, xi)) - (MUL(yr, yr) + MUL(yi, yi))));
-  /* true if the angle belongs to the other square root */
+  /* true if exp(i angle) is the square root opposite to the wanted one */
   const int flip = MUL(pr, COS(angle)) + MUL(pi, SIN(angle)) < 0;
   return complex_T(flip ? angle - COPYSIGN(PI, angle == 0 ? -pi : angle) : angle,
                    n < 0 ? MUL(N(0.25), LOG1P(MUL(N(-4), n) / (MUL(pr, pr) + MUL(pi, pi))))
@@ -137,15 +137,15 @@ static inline T divide_T(T a, T b)
     re = MUL(COPYSIGN((REAL)INFINITY, b.re), a.re);
     im = MUL(COPYSIGN((REAL)INFINITY, b.re), a.im);
   } else if ((FABS(a.re) == INFINITY || FABS(a.im) == INFINITY) && FABS(b.re) < INFINITY && FABS(b.im) < INFINITY) {
-    /* 1 for an infinite part and 0 for a finite part, */
+    /* 1 for an infinite part and 0 for a finite part, with the sign of the part */
     const REAL u = COPYSIGN(FABS(a.re) == INFINITY ? N(1) : N(0), a.re);
-    const REAL v = COPYSIGN(FABS(a.im) == INFINITY ? N(1) : N(0), a.im); /* with the sign of the part */
+    const REAL v = COPYSIGN(FABS(a.im) == INFINITY ? N(1) : N(0), a.im);
     re = MUL((REAL)INFINITY, (MUL(u, b.re) + MUL(v, b.im)));
     im = MUL((REAL)INFINITY, (MUL(v, b.re) + MUL(-u, b.im)));
   } else if ((FABS(b.re) == INFINITY || FABS(b.im) == INFINITY) && FABS(a.re) < INFINITY && FABS(a.im) < INFINITY) {
-    /* 1 for an infinite part and 0 for a finite part, */
+    /* 1 for an infinite part and 0 for a finite part, with the sign of the part */
     const REAL u = COPYSIGN(FABS(b.re) == INFINITY ? N(1) : N(0), b.re);
-    const REAL v = COPYSIGN(FABS(b.im) == INFINITY ? N(1) : N(0), b.im); /* with the sign of the part */
+    const REAL v = COPYSIGN(FABS(b.im) == INFINITY ? N(1) : N(0), b.im);
     re = MUL(N(0), (MUL(ar, u) + MUL(ai, v)));
     im = MUL(N(0), (MUL(ai, u) + MUL(-ar, v)));
   }
@@ -155,7 +155,7 @@ static inline T divide_T(T a, T b)
 static inline T exponential_T(T a)
 {
   const REAL e = EXP(a.re), c = COS(a.im), s = SIN(a.im);
-  if (FABS(a.re) == INFINITY && c != c) /* the angle is not known */
+  if (FABS(a.re) == INFINITY && c != c) /* if a.im is infinite or NaN, the angle is not known */
     return complex_T(e, e == 0 ? e : (REAL)NAN);
   if (e == INFINITY) { /* e^a overflows, but its product with cos b or sin b need not */
     const REAL h = EXP(MUL(N(0.5), a.re));

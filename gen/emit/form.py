@@ -92,8 +92,8 @@ class Visit(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The registers of a step that an `element-loop` runs in one loop. end: the C text of their number. most: their
-    largest number.
+    """The registers of a step that an `element-loop` runs in one loop. end: the number of registers, as C text. most:
+    the maximum of this number.
     """
 
     end: str
@@ -649,8 +649,8 @@ class Form:
         return self.lanes * self.loop.joined if whole else 1
 
     def _step_at_once(self, d: Target, flat: str, dtype: str, open_: bool) -> int:
-        """Return the number of elements that one access of a step of single elements has: as many as a word contains if
-        the step is accessed in words, and 1 otherwise.
+        """Return the number of elements that one access reads or writes, in a step of single elements. It is the number
+        of elements in a word if the step is accessed in words, and 1 otherwise.
         """
         if not open_ or self.loop.step == 1 or not d.words:
             return 1

@@ -263,7 +263,8 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:
-        """Declare a register, and return its value, from its bits."""
+        """Declare a register that contains a parameter's value, and return it. text: the bits of the value, as C text.
+        """
         return self.declare(parameter.name, dtype, self.lanes, self.of_bits(dtype, text, self.lanes), dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:

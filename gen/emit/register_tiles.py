@@ -290,7 +290,7 @@ class Pick(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A shuffle as shuffles of registers of `bytes` bytes."""
+    """Shuffles of registers of `bytes` bytes that together do the same as one shuffle of wider registers."""
 
     bytes: int
     picks: List[Pick]
@@ -315,7 +315,7 @@ def _shuffled(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bo
 
 
 def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", size: int) -> Part:
-    """Return a shuffle as shuffles of registers of `size` bytes."""
+    """Return shuffles of registers of `size` bytes that together do the same as a shuffle of wider registers."""
     each, parts = size * 8 // d.register_bits(dtype), []
     for number in range(lanes // each):
         wanted = picks[number * each:(number + 1) * each]

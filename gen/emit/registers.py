@@ -48,7 +48,9 @@ class Registers(State):
                                                                    value.short_nan and value.lanes > 1))
 
     def moved(self, value: Value) -> Value:
-        """Return a value as it is moved: rounded to its type, and an f16 in memory format."""
+        """Return a value in the form in which a move stores it: rounded to its type, and in memory format if it is an
+        f16.
+        """
         value = self.without_excess(value, "rounded")
         if value.dtype != "f16" or value.bits:
             return value

@@ -136,7 +136,9 @@ def transformed(values: Sequence[complex]) -> List[complex]:
 
 @lru_cache(maxsize=8)
 def kernel_of_convolution(n: int, m: int) -> Tuple[complex, ...]:
-    """Return the transform of b (see the top of this file), divided by the length m of the transforms."""
+    """Return the transform of length m of the sequence b(k) = 1 / c(k) with which Bluestein's algorithm convolves,
+    divided by m.
+    """
     b = [0j] * m
     for k in range(n):
         b[k] = b[-k if k else 0] = chirp(k, n).conjugate() / m

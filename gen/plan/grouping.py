@@ -29,7 +29,7 @@ from gen.plan.digits import (IterationSpace, MemoryMap, StridedAccess, interleav
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity
 from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 
-MOST_RESULTS = 16    # groups of more results keep their order
+MOST_RESULTS = 16    # maximum number of results for which orders are compared; larger groups keep their order
 
 Kernel = List[Tuple[Leaf, str]]  # results, each with the map from the kernel's position to the result's position
 Reads = List[MemoryMap]                         # accesses, whose maps take a position

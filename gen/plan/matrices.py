@@ -32,7 +32,7 @@ def sizes_of(op: Instruction) -> Sizes:
 
 SWEEPS = 8      # typical number of sweeps of Jacobi's method
 
-# multiply-adds for one m by n matrix; k is `more`
+# for each opcode, the number of multiply-adds for one m by n matrix; k is the number of Householder reflectors
 _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
     "cholesky": lambda m, n, k: n * n * n // 6,
     "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # an estimate for either side

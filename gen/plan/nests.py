@@ -159,8 +159,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
             name: str, results: "Sequence[int]" = ()) -> Nest:
-    """Return a nest that stores values of the same shape, none of which depends on another. results: the numbers of the
-    results that the last `len(results)` values are.
+    """Return a nest that stores values of the same shape, none of which depends on another. The last `len(results)`
+    values are results of the fusion; `results` contains their numbers.
     """
     count = len(values) - len(results)
     roots = [plan.value_root(value, 0, cuts[value], True) for value in values[:count]]
@@ -200,7 +200,7 @@ def _passes(computation: Computation, divided: plan.Plan,
 
 
 def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
-    """Return the nest, rebuilt around its reduces or its scans."""
+    """Return a reduction or a scan nest that computes `heroes`, the reduces or scans of a nest."""
     return scan.scan(nest, heroes) if scan.prefix(heroes[0]) else plan.reduction(nest, heroes)
 
 

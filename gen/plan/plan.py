@@ -28,7 +28,7 @@ from gen.plan.scan import Prefix, prefix
 
 
 # Attribute of a product that is computed in tiles (gen/plan/products.py). Its value is the number of the operand that
-# register tiles read in units, or None for tiles in shared memory.
+# register tiles read vector by vector, or None for tiles in shared memory.
 TILED = "tiled"
 
 
@@ -108,8 +108,8 @@ def value_root(root: Instruction, output: int, number: int, scratch: bool = Fals
 
 
 def is_free(reduce: Instruction) -> bool:
-    """Return true if partial results of a reduce may be combined in any order, and start from values that are known
-    now. For some reduces this holds only without NaNs.
+    """Return true if a reduce may combine its elements in any order (for some reduces only if no element is a NaN), and
+    if partial results can start from a known constant.
     """
     if reduce.opcode != "reduce":
         return False
@@ -220,7 +220,9 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
-    """Return the nest, rebuilt around its reduces. sides: nests whose results the same pass writes."""
+    """Return the nest as a Reduction, which computes the given reduces. sides: nests whose results the same pass
+    writes.
+    """
     computation, cuts = nest.partition.computation, nest.partition.cuts
     space = heroes[0].operands[0].shape
     index = identity(space.dims)

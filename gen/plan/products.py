@@ -52,7 +52,7 @@ from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
 
-# types that register tiles convert to the type of the sum while they load units
+# types that register tiles convert to the type of the sum while they load elements
 WIDENED = {"f32": ("bf16", "s8", "u8")}
 # the value of the attribute TILED for a product of small matrices
 SMALL = "small"
@@ -466,7 +466,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        # A reduction is as fast, or the sums of all lanes are larger than the matrix, or the product is small.
+        # In these cases, lanes with sums of their own are not worth it: a reduction is as fast, or the sums of all
+        # lanes are larger than the matrix, or the product is small.
         return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
@@ -993,15 +994,15 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
 
 
 def parts_of_unit(groups: int, features: int, unit: int) -> int:
-    """Return the number of features in a group if a unit contains several whole groups; else 0."""
+    """Return the number of features in a group if a vector of features contains several whole groups; else 0."""
     each = features // groups
     return each if groups > 1 and 1 < each < unit and unit % each == 0 and features % unit == 0 else 0
 
 
 def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Instruction,
               order: "Sequence[int]") -> Instruction:
-    """Return a convolution with several groups of features in a unit. Each lane of a unit reads the base's element for
-    its group.
+    """Return a convolution with several groups of features in one vector. Each lane of the vector reads the base's
+    element for its group.
     """
     labels = product.attributes["dim_labels"]
     wide = labels.lhs[0 if product.attributes["batch_group_count"] > 1 else 1]
@@ -1012,7 +1013,7 @@ def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Inst
 def _laid_out(x: Expander, convolution: Instruction, both: "Sequence[Instruction]", order: "Sequence[int]",
               of: int) -> Instruction:
     """Return the convolution for tiles, computed in the order `order` and then copied to its own layout. of: the number
-    of the operand that is read in units.
+    of the operand that is read vector by vector.
     """
     shape = array_shape(both[of].shape.dtype, convolution.shape.dims, tuple(order))
     value = x.add("convolution", shape, both, **{**convolution.attributes, TILED: of})

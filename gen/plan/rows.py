@@ -460,7 +460,9 @@ class _Stages:
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """Return a result with the same positions in memory, as a function of an index of `to`."""
+        """Return the Root whose index is an index of `to` instead of the result's own index, with the same positions in
+        memory.
+        """
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 
     # ---- partitions ----
@@ -510,11 +512,11 @@ class _Stages:
                     raise _Refused
         return partition
 
-    # ---- values of a row, and kept values ----
+    # ---- values per row, and values kept in registers ----
 
     def _of_row(self, partition: Partition) -> "Dict[Instruction, Root]":
-        """Return the values that a partition computes from totals only, or the totals themselves, if it uses them for
-        the elements of the row. Each is a root over the rows.
+        """Return the values that depend only on the row and that a partition uses for the elements of the row: totals,
+        and values that are computed from totals only. Each is a root over the rows.
         """
         once = _once(partition)
         alone: "Set[Instruction]" = set()       # values that depend only on totals

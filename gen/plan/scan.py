@@ -67,7 +67,7 @@ class Scan(Nest):
 
 
 def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
-    """Return the nest, rebuilt around its scans."""
+    """Return the nest as a Scan, which computes the given scans."""
     of, leaf = prefix(heroes[0]), heroes[0].shape.leaves()[0]
     assert of is not None
     computation, cuts, index = nest.partition.computation, nest.partition.cuts, nest.partition.entry.index

@@ -40,7 +40,7 @@ class SmallProduct(StridedProduct):
         return algebra.substitute(self.positions(1), batch=0, group=0, vec=0)
 
     def offsets(self, operand: int, name: str) -> "List[int]":
-        """Return the values of `offset_map`."""
+        """Return a list of the distances that `offset_map` gives, for each row, column or step."""
         of = self.offset_map(operand, name)
         return [value[0] for value in (algebra.evaluate(of, n) for n in range(self.counts[name])) if value]
 

@@ -170,7 +170,9 @@ def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]"
 
 
 def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
-    """Return the partition with buffers of one strip; `places` as in `_in_strips`."""
+    """Return the partition with buffers of one strip. places: for each of these buffers, the map from a position in the
+    array to the position in the buffer.
+    """
     made = copy.copy(partition)
     made.roots = _roots(partition.roots, places)
     numbers = {buffer.number: place for buffer, place in places.items()}

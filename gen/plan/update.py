@@ -98,7 +98,9 @@ def renamed(update: Update, name: str) -> Update:
 
 
 def _root(number: int, dus: Instruction, group: int) -> Root:
-    """Return an update as a root. It is computed at its own index, and written at its place in the result."""
+    """Return the Root of an update. It is computed at the update's index, and written at the corresponding index of the
+    result.
+    """
     update = dus.operands[1]
     index = identity(update.shape.dims)
     at, starts = update_map(dus, f"at{group}_")

@@ -205,9 +205,9 @@ def _searched(buffers: _Buffers, height: "Callable[[], int]") -> "Iterator[Tuple
     tried to place a buffer, and the order of the buffers by offset if the placement is smaller than all before, else
     None. height: returns the size of the smallest known placement.
 
-    The rank of the buffers is alternately by duration and by area, each multiplied by a random factor. Sections that
-    were blamed in a descent get a larger weight in the next descents. After 40 descents without success, the weights
-    are drawn again.
+    The rank of the buffers is alternately by duration and by area, each multiplied by a random factor. If a descent
+    could not place a buffer because a section was too full, that section gets a larger weight in the next descents.
+    After 40 descents without success, the weights are drawn again.
     """
     drawn = random.Random(1)
     bound, count = max(buffers.loads), len(buffers.sizes)

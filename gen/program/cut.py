@@ -280,7 +280,7 @@ def _named_leaves(body: Computation) -> List[str]:
 
 def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":
     """Remove the arrays that no iteration changes from the state of a loop. The body then reads the arrays from before
-    the loop. Return the values whose arrays change thereby, with their new arrays.
+    the loop. Some results of the loop are then such arrays; return these values with their new arrays.
     """
     same: Dict[Array, Array] = {}
     while True:

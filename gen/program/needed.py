@@ -20,7 +20,7 @@ Leaves = FrozenSet[int]     # numbers of arrays in a flattened tuple
 
 
 class Needed:
-    """Answers for the computations of a module, each found only once."""
+    """Determines which leaves of their parameters the computations of a module need. Results are cached."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename

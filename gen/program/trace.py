@@ -87,7 +87,7 @@ class _Tracer:
         """Return the traced nodes of a body or an arm.
 
         others: for arrays from outside, the arrays that are read instead.
-        done: as in `Seen`.
+        done: the result that is 1 after the body or arm has run; None if it always runs.
         changing: arrays from outside that are written more than once, or perhaps never.
         """
         made: List[Node] = []

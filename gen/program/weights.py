@@ -153,7 +153,7 @@ class Block:
 
 
 def _with(shape: Shape, arrays: "Sequence[Array]") -> Shape:
-    """Return the shape of a tuple of a value and some arrays."""
+    """Return the shape of a tuple whose elements are a value and some arrays."""
     return tuple_shape([shape, *(array.shape for array in arrays)])
 
 
