@@ -57,7 +57,7 @@ static inline TYPE power_T(TYPE a, TYPE b)
 }
 
 #if FLOAT
-/* exact, with the sign of a; a long division of the significands */
+/* Return the exact remainder of a / b, with the sign of a. It is computed by a long division of the significands. */
 #endif
 static inline TYPE remainder_T(TYPE a, TYPE b)
 {

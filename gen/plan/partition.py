@@ -87,7 +87,8 @@ class Entry:
     region: Region
     map: str
     callee: "Optional[Function]" = None
-    # reduce: its loop; pad: a guard; concatenate: one guard per operand; LOOPS: a loop, and a guard within the loop
+    # a reduce has a loop, a pad a guard, a concatenate one guard per operand, and the ops in LOOPS a loop with a guard
+    # inside
     regions: "List[Region]" = field(default_factory=list)
 
 
@@ -102,7 +103,8 @@ class Function:
     root: Optional[Instruction] = None
     body: Region = field(init=False)
     ops: int = 0
-    again: int = 0      # number of ops that the function repeats
+    # number of ops that the function computes more often than once, because a value is computed at each use
+    again: int = 0
 
     def __post_init__(self) -> None:
         self.body = Region("body", self)
