@@ -156,7 +156,7 @@ def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instr
 
 
 def _left(into: Computation, product: Instruction, operands: "List[Instruction]", of: PlanClass) -> Instruction:
-    """Return the product unchanged, with an attribute that gives the reason."""
+    """Return the product as it is, with an attribute that says why it is computed by loops."""
     left = into.add_copy(product, operands)
     left.attributes = {**left.attributes, WHY_LOOP: _why_loop(product, of)}
     return left

@@ -303,7 +303,7 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
     """Return the steps with launches instead of copies, in which each array is replaced by the array that represents
     its place. Pointers to the same place lose `restrict`.
 
-    donors: see Program.
+    donors: for each result that may be stored in a parameter's buffer, the parameter.
     copied: returns the launches that make a copy, for arrays of a given shape.
     """
     made: List[Step] = []

@@ -119,8 +119,8 @@ class _Walk:
         return self.met([self.steps(arm, _State(dict(state.means), dict(state.memory))) for arm in step.arms])
 
     def met(self, states: "List[_State]") -> _State:
-        """Return what is known in all of the states. An array whose value differs gets a new value if, in each state,
-        its place contains its value.
+        """Return what is known where several paths meet, given the state at the end of each path. If an array has
+        different values in the states, it gets a new value, provided that its place contains its value in each state.
         """
         first, others = states[0], states[1:]
         made = _State({}, {of: value for of, value in first.memory.items()
