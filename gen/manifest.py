@@ -295,7 +295,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
 
     scratch_bytes: the size of the block that the caller passes.
     state_bytes: the size of the part at the beginning of the block that `prepare` fills.
-    stack_bytes: see TargetFile.
+    stack_bytes: an upper bound of the stack that a call needs, in bytes.
     alignment: the alignment of each pointer, in bytes.
     intrinsics: true if the file includes the header of the machine's vector instructions.
     least_bytes: the largest number of bytes of arrays between kernels that are in use at the same time.

@@ -51,7 +51,7 @@ class Dialect:
 
     units: the kernels of each fusion.
     steps: the launches, loops and branches of a run.
-    weights: as in Program.
+    weights: the parameters that are large constants, each with its offset in the block of weights.
     first: the launches of NAME_prepare.
     given: the arrays whose leading dimensions the caller passes.
     before: the names of functions, tables and types that earlier programs of the file define.

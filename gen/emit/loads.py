@@ -91,8 +91,8 @@ class Loads(Accesses):
         read once.
 
         at: returns the C text of the value at a position.
-        unbroken: the result of `_unbroken`. If its condition holds and the stride is 0, all lanes read the same
-            element.
+        unbroken: the C text of the condition that all lanes are in one row, and the stride along the row; None if there
+            are no rows. If the condition holds and the stride is 0, all lanes read the same element.
         whole: returns the C text of all lanes for a stride, if the condition holds; "" if there is no such text.
         """
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:

@@ -246,7 +246,7 @@ def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, nam
     E is the number of elements in 16 bytes.
 
     spacing: the number of registers between a result and the next result in `out`.
-    distance: the prefetch distance in elements, as in `load_tile`.
+    distance: the prefetch distance in elements, for processors on which burst prefetches are off.
     """
     lanes, square = VECTOR_BITS // width, _square(width)
     bits = _log2(square.side)

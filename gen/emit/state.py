@@ -35,8 +35,8 @@ class State(Form):
         self.touched: List[Touched] = []
         self._arrays: Set[str] = set()      # pointers to arrays that each work-item has for itself
         self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
-        # variables of values: of instructions, by region and map; of loads, by pointer, position and region; given
-        # values
+        # the variables that contain the values of instructions (by region and map) and of loads (by pointer, position
+        # and region), and the values that the form is given
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
         self._given: Dict[Instruction, Given] = dict(form.given)

@@ -137,7 +137,8 @@ def _flat(first: Shape) -> Shape:
 
 def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
     """Return a result as a root of a kernel over the index space `space`. at: the map from the kernel's position to the
-    result's position; None if they are equal. order: the two maps of `_as_read`, which are applied before `at`.
+    result's position; None if they are equal. order: the two maps from `_as_read`, or None. They are applied first if
+    the kernel follows the order of its reads.
     """
     number, shape, instruction, output = leaf
     own, unmap = identity(space.dims), algebra.call("shape", "unmap", shape.text)

@@ -339,7 +339,7 @@ def _rows(
 
 @dataclass(eq=False)
 class _Stage:
-    """A stage under construction; see Stage.
+    """A Stage (a pass over a row) under construction.
 
     row_values: the values of a row that later stages read, each as a root over the rows.
     of_row: the values of a row, computed by earlier stages, that this stage reads.

@@ -235,8 +235,8 @@ class Evaluations(Partition):
         return time
 
     def _again(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
-        """Return, for each function, the number of entries that its code repeats, if all functions that are not stored
-        are inlined.
+        """Return, for each function, the number of entries that its code contains in addition to the first copy of
+        each, if all functions that are not stored are inlined.
         """
         entries: "Dict[Function, int]" = {}
         again: "Dict[Function, int]" = {}

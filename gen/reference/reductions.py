@@ -78,8 +78,8 @@ def reduction(i: Instruction) -> Reduction:
 
 
 def prefix(i: Instruction) -> Optional[Tuple[int, bool]]:
-    """Return the dimension and the direction of a reduce-window that is a scan, as in `Reduction.along`. Return None
-    for any other window.
+    """Return the dimension of a reduce-window that is a scan, and true if the scan goes backwards. Return None for any
+    other window.
     """
     window, dims = i.attributes["window"], i.operands[0].shape.dims
     wide = [d for d in range(len(dims)) if window.size[d] != 1]

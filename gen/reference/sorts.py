@@ -43,8 +43,8 @@ class Rows:
 
 def ordered(rows: Rows, order: Array, merged: Array, before: Sequence[Statement], count: "int | str",
             moved: Sequence[Statement]) -> List[Statement]:
-    """Return statements that compute the order of each row (see merge_sort in steps.c), and then run `moved` for its
-    first `count` places t.
+    """Return statements that sort each row by a merge sort, and then run `moved` for its first `count` places t. The
+    sort computes the order of the elements' places.
     """
     lines = statements("merge_sort", size=rows.size, order=str(order), merged=str(merged), before=before, count=count,
                        moved=moved)
