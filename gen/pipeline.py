@@ -358,7 +358,7 @@ class Oracle:
 
 
 def oracle(source: "Union[Fusion, Program]", excess_precision: bool, flushes: bool) -> Oracle:
-    """Return the oracle of a program, or of a fusion."""
+    """Return the C functions with which a check judges the results of a program or a fusion."""
     fusion, pointers, is_bounded = source, None, True   # type: Any, Any, bool
     if isinstance(source, Program):
         fusion, pointers, is_bounded = source.whole, list(source.pointers.values()), source.straight

@@ -391,8 +391,9 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     elif rows == 2 and width > 8:     # one permutation of two registers is enough
         names = [shuffles("in[0]", "in[1]", [k * lanes + l for k, l in goal]) for goal in goals]
     else:
-        # These steps insert the bits of the row's number lowest, and remove the highest bit within 16 bytes. The steps
-        # after them put the parts of 16 bytes in order.
+        # Each of the first `count` steps works within parts of 16 bytes. It inserts a bit of the row's number as the
+        # lowest bit of the lane number, and removes the highest bit of the lane number within the part. The other
+        # `count` steps then put the parts in order.
         steps = [(bit, (0, low - 1)) for bit in reversed(range(count))]
         steps += [(bit, (low, top - 1)) for bit in reversed(range(count))]
         if inverse:

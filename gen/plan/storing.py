@@ -384,7 +384,7 @@ def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) ->
 
 
 def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return, for each value, the maximum number of values of `cuts` on which it depends one after another."""
+    """Return, for each value, the maximum number of values in `cuts` on any path of operands that leads to it."""
     level: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         level[instruction] = max((level[o] + (o in cuts) for o in instruction.operands), default=0)

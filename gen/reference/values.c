@@ -294,7 +294,7 @@ static inline void transform_rows(int64_t outer, int64_t given, int64_t n, int64
 /* Compute y, the transform of n complex numbers. The smallest prime factor of n is split off again and again; each
    transform of prime length follows the definition.
    x: the numbers, as pairs, at a distance of `step` pairs.
-   roots: every apart-th pair is a power of the n-th root of unity.
+   roots: the powers of the n-th root of unity, at a distance of `apart` pairs.
    t: memory for n numbers */
 static inline void dft(int64_t n, const long double *roots, int64_t apart, const long double *x, int64_t step, long double *y,
                 long double *t) {
