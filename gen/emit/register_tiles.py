@@ -200,7 +200,8 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
-    inserted = [*range(bits - above, bits), *reversed(range(within))]   # the bit of l that each step inserts
+    # for each step, the bit of a row's number l that it inserts into the lane number
+    inserted = [*range(bits - above, bits), *reversed(range(within))]
     loaded = [bit for bit in range(bits) if bit not in inserted]
     blocks = []
     for first in range(0, rows, size):
@@ -223,7 +224,8 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
         run = low          # each stored piece must be contiguous
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
-    inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step inserts
+    # for each step, the bit of a register's number r that it inserts into the lane number
+    inserted = [*reversed(range(within)), *range(low, low + above)]
     blocks = []
     for first in range(0, rows, size):
         numbers = [first | _spread(i, inserted) for i in range(size)]
