@@ -1014,7 +1014,7 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
       if (leaf == SETTP_MAP_LIST_FULL) return SETT_MAP_ERROR_FULL;
       if (leaf) continue;
       leaf = settp_map_list_leaf(arena, list, settp_map_a(n));
-      /* -1: a is in the list, but b must still be added */
+      /* -1: operand a is in the list, but operand b must still be added */
       if (leaf == 1) leaf = settp_map_list_leaf(arena, list, settp_map_b(n)) == 1 ? 1 : -1;
       if (leaf != 1) {
         if (!settp_map_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
@@ -11657,7 +11657,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     }
     out[i].contiguous_exact = step == seen.step;
     out[i].broadcast_exact = level == seen.level;
-    /* a break beyond the extent of v need not exist. The reduced number is correct in both cases */
+    /* a break beyond the extent of v may not exist; so step is reduced to a divisor of the extent, which is correct with it and without it */
     if (!out[i].contiguous_exact && step > extent) step = settp_map_gcd(step, extent);
     if (!out[i].broadcast_exact && level > extent) level = settp_map_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
