@@ -125,7 +125,7 @@ FUNCTIONS
   sett_analysis_reshape     the indices of a reshape's operand, for any index expressions of its output
   sett_analysis_whole       a whole graph (a fusion): the maps between a root and every value, over all paths
   sett_analysis_keep, _merge, _load, _store_make   sets of maps, stored outside the arena
-  sett_analysis_along, _bind   compose with one edge of a graph; replace runtime variables that read constants and iotas
+  sett_analysis_along, _bind   the map of one edge of a graph; replace runtime variables that read constants and iotas
   sett_analysis_coalesced   bytes and transactions of the warps of an access
   sett_analysis_bank_conflicts   turns and conflicting lanes; _pad_rows, _swizzle: the best layout of shared memory
   sett_analysis_deal   the same accesses in another assignment to lanes (sett_map_move makes another dimension the lane)
@@ -482,8 +482,8 @@ SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *s
                                    const sett_analysis_answer *answer);
 SETT_PUBLIC int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
 SETT_PUBLIC sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
-/* Compose an answer with an edge that has an op. Runtime variables are then read from values of the graph. sett_analysis_bind replaces the variables
- * that read a constant or an iota, also through ops that only move elements, and then calls sett_analysis_tidy. */
+/* sett_analysis_along returns the map of an edge that has an op; its runtime variables are read from values of the graph. sett_analysis_bind
+ * replaces the variables that read a constant or an iota, also through ops that only move elements, and then calls sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
                                                      int from_output);
 SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,

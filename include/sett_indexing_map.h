@@ -3112,8 +3112,8 @@ SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t
   return 1;
 }
 
-/* Return the first nonzero difference between the values and the first value; 0 if all are equal. If scaled, return instead the gcd of all
- * differences with the sign of that difference. *hash is then the same for all values that are equal up to a factor and a constant. */
+/* Return the sign of the first nonzero difference from the first value, or 0 if all values are equal. If scaled, multiply it by the gcd of all
+ * differences. *hash is the same for all values that are equal up to that factor and a constant. */
 SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *hash) {
   int64_t g = 0, d[SETTP_MAP_SAMPLES];
   uint64_t h = 0, sign;
@@ -4625,7 +4625,7 @@ SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, i
   return 1;
 }
 
-/* Write the monomial `rest` with part * rest = whole, except for the number k. Return 0 if part has a factor that whole does not have. */
+/* Write `rest`: the factors of whole without those of part, and the number k of whole. Return 0 if part has a factor that whole does not have. */
 SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, const settp_map_monomial *part,
                                            settp_map_monomial *rest) {
   int i, j = 0;
@@ -6290,7 +6290,8 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* P2: for a term k * q of l, find terms s * F of l with q = floor(F / t), so that F - t * q is a digit. Record (F, t) as a name of q. */
+/* P2: for a term k * q of l, find terms s * F of l with q = floor(F / m) and m = |k / s|, so that F - m * q is a digit. Record (F, m) as a name of
+ * q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
@@ -12289,7 +12290,7 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
       if (!bit) continue;
       same = 0;
       if (a.constraints) continue;
-      /* maps of bits that differ anywhere differ at the lowest point, or where only one bit is 1 */
+      /* if maps of bits differ, they differ at the lowest point of the domain or where only one bit is 1 */
       for (j = 0; j < sett_map_variables(x); ++j) point[j] = x.variable[j].lo;
       for (n = 0; n < e->bits->count; ++n) {
         int32_t source = e->bits->source[e->bits->of[n]];

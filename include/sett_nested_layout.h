@@ -551,7 +551,7 @@ SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
   return 1;
 }
 
-/* The digits of an id, sorted by stride. gap is the number of consecutive ids, below a digit, in which the lower digits do not change. */
+/* The digits of an id, sorted by stride. gap[i] says how many of the ids 0 to stride[i] - 1 have the same digits below digit i. */
 typedef struct settp_nested_ids {
   int count;
   int dim[SETT_NESTED_MAX_RANK];

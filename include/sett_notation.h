@@ -1418,8 +1418,8 @@ SETT_INLINE int settp_notation_integer_strides(const settp_notation_flat *flat) 
   return 1;
 }
 
-/* Find a layout of the function i -> flat(i * step), i < count, from its values. Each leaf ends at the first value that its stride does not give, and
- * its size must divide there. */
+/* Find a layout of the function i -> flat(i * step), i < count, from its values. A leaf takes all values up to the first one that its stride does
+ * not give; its size must divide the number of values that remain. */
 SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_notation_flat *flat, int64_t count,
                                        int64_t step, settp_notation_flat *digits) {
   int64_t done = 1, i;
