@@ -309,7 +309,7 @@ class Regions(ElementLoops):
         before = self.bound_before(tuple(runtimes), where)
         if before:
             text, loads = self.text, self._loads
-            self.text, self._loads = self.before, {}     # these loads come before the loads of the step
+            self.text, self._loads = self.before, {}     # read the runtime variables before the step, and not in it
         self._bind(runtimes, where)
         if before:
             self.text, self._loads = text, {**self._loads, **loads}
@@ -440,7 +440,7 @@ class Regions(ElementLoops):
         """
         instruction, (loop, inside) = entry.instruction, entry.regions
         dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)
-        # as wide as the compared values, so that the same mask can select from both
+        # a type as wide as the compared values, so that one mask selects both the better value and its number
         number = f"u{self.d.register_bits(dtype)}"
         best_number = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
         if self.partition.operand(entry, 0, inside).map == EMPTY:
@@ -477,7 +477,8 @@ class Regions(ElementLoops):
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
         if self.partition.operand(entry, 0, at_place).map == EMPTY:
             return total
-        number = f"u{self.d.register_bits(dtype)}"  # as wide as the result, so that the same mask can select from both
+        # a type as wide as the result, so that one mask applies to numbers and results
+        number = f"u{self.d.register_bits(dtype)}"
         # Count down: a window at a lower position contains the element at a higher number.
         with self._loops(entry, places, at_place, True) as some:
             if some:

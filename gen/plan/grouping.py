@@ -32,7 +32,8 @@ from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 MOST_RESULTS = 16    # maximum number of results for which orders are compared; larger groups keep their order
 
 Kernel = List[Tuple[Leaf, str]]  # results, each with the map from the kernel's position to the result's position
-Reads = List[MemoryMap]                         # accesses, whose maps take a position
+# accesses, each with the map from a position in the result to a position in the buffer
+Reads = List[MemoryMap]
 
 
 def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":

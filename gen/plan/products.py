@@ -921,7 +921,7 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
     places, taps = math.prod(dims[d] for d in labels.out[2:]), math.prod(product.attributes["window"].size)
     groups, features = group_count(product), kernel.shape.dims[outputs]
     depthwise = product.attributes["batch_group_count"] == base.shape.dims[labels.lhs[0]] == features > 1
-    if depthwise:       # a copy of an operand would take longer than is saved
+    if depthwise:       # accept only operands that need no copy, because a copy takes longer than is saved
         depthwise = _strides(base, labels.lhs[0]) and _strides(kernel, outputs) and features % (LINE // bytes_) == 0
     if groups > 1 and not depthwise or parts == 1 or read < panels.images_bytes or not 1 < places < taps:
         return None

@@ -247,10 +247,10 @@ def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], a
     """Build a placement from offset 0 upwards. Return the number of times that a buffer was tried, and the offsets if
     the placement is smaller than `best`, else None.
 
-    The lowest offset of a waiting buffer is the top of the placed buffers in its sections. The next buffer is the one
-    with the smallest lowest offset. Among equals, it is the one whose sections have most bytes waiting, multiplied by
-    the sections' weights, and then the one with the lowest rank. A buffer is not tried if all of it would be above
-    another waiting buffer.
+    A buffer that is not placed yet is waiting. Its lowest offset is the largest end of the placed buffers in its
+    sections. The waiting buffer with the smallest lowest offset is placed next. Among equals, it is the one with a
+    section whose weight times its waiting bytes is largest, and then the one with the lowest rank. A buffer is not
+    tried if all of it would be above another waiting buffer.
 
     The need of a section is the smallest lowest offset of its waiting buffers, plus all bytes that wait in it. If a
     buffer would raise the need of a section above `aim`, the buffer is passed over and the section is blamed. If all

@@ -151,8 +151,8 @@ class _Distinct:
         self.names: "Set[str]" = set()
 
     def fusion(self, of: Fusion, operands: "Sequence[Value]") -> "Tuple[Fusion, List[Optional[Value]]]":
-        """Return the fusion with constant operands moved into it, and the operands. The operand of such a parameter
-        becomes None, because the fusion no longer reads it.
+        """Move constant operands into the fusion. Return the fusion and the operands, in which each moved constant is
+        replaced by None, because the fusion no longer reads the parameter.
         """
         leaves = [parameter if parameter.shape.kind == "array" else None for parameter in of.computation.parameters
                   for _ in parameter.shape.leaves()]

@@ -191,8 +191,8 @@ class _Tracer:
 
 
 def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "Dict[int, Array]") -> List[Any]:
-    """Return the arrays of some places of a part. arrays: the parameters or the results of the call. kept: its scratch
-    buffers.
+    """Return the array for each place: a number of a parameter or result, or a scratch buffer. arrays: the arrays of
+    the parameters or the results of the call. kept: the arrays of its scratch buffers, by number.
     """
     return [kept[place.number] if isinstance(place, Buffer) else arrays[place] for place in places]
 
