@@ -127,8 +127,8 @@ def bounded(d: Target, need: Need, opcode: str, to: str, sources: Sequence[str],
     """
     if opcode in ("maximum", "minimum") and to == "f32":
         for n in (0, 1):
-            # Of two equal values, `nearer` returns the second. The first operand is passed there, because HLO returns
-            # the first of two zeros.
+            # If both arguments are equal, `nearer` returns its second argument. The op's first operand is passed as
+            # that argument, because HLO returns the first of two zeros.
             if x[n].known or (x[n].known is not None and n == 1):
                 return nearer(d, need, opcode, lanes, texts[n], texts[1 - n])
     within = x[0].within if len(x) == 1 else None
