@@ -12341,7 +12341,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
       sett_map one = map;
       const settp_map_node *node = settp_map_at(arena, list.handle[split]);
       sett_expr a = settp_map_a(node), b = settp_map_b(node);
-      /* restrict the domain to the points at which operand a is the value; in the second turn, operand b */
+      /* first: 1 if operand a is the value. In the first turn the domain is restricted to a <= b, in the second to a > b */
       int first = (node->op == SETTP_MAP_MIN) == !turn;
       settp_map_copy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
       constraint[map.constraints].expr = sett_map_sub(arena, a, b);

@@ -1486,7 +1486,8 @@ SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_compos
     span = settp_notation_mul(work, rest - 1, step);
     if (work->error) return *leaf;
     if (i < last && span >= mode->size) {
-      if (mode->size % step != 0) { /* size does not divide what is left of the mode */
+      /* step does not divide the size of the mode, so the layout is found by visiting points */
+      if (mode->size % step != 0) {
         settp_notation_factor(work, &target->flat, leaf->size, leaf->stride, &digits);
         target->uneven = 1;
         return settp_notation_unflat(work, &digits);

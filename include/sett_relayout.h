@@ -1009,7 +1009,7 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
  * layouts. The leaves of an axis are taken from the most major on, so that a piece is one interval of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   int64_t
-      /* the weight below which the next leaf of an axis must begin; 0 if no leaf of the axis was taken */
+      /* the weight at which the digits of the next leaf of an axis must end; 0 if no leaf of the axis was taken yet */
       end[SETT_TILE_MAX_RANK];
   int64_t bytes = plan->span / 8 * plan->to_bits + plan->span % 8 * plan->to_bits / 8, least = bytes / 256;
   unsigned char out[SETTP_RELAYOUT_LEAVES];
