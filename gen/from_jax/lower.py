@@ -1,6 +1,6 @@
 """A separate process that imports a user's file and lowers its functions with JAX to StableHLO text.
 
-python3 lower.py FOLDER
+    python3 lower.py FOLDER
 
 It reads the request FOLDER/request.json (see `gen.from_jax.functions`). It writes the answer FOLDER/answer.json, and
 for each function NAME.mlir and, if the example is requested, NAME.example: the bytes of the arguments, then those of

@@ -1,6 +1,6 @@
 """A separate process that prints MLIR bytecode as StableHLO text with locations (which contain the arguments' names).
 
-python3 printed.py FOLDER
+    python3 printed.py FOLDER
 
 It reads FOLDER/bytecode and writes FOLDER/text. If jaxlib cannot read the bytecode, it writes jaxlib's message to
 FOLDER/fault.
