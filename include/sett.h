@@ -461,7 +461,7 @@ SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, con
 
 /* ---- bodies: nested layouts -------------------------------------------------------------------------------------- */
 
-/* Return (id / stride) mod tile for one dimension of a layout, or 0 if its tile is 1. */
+/* Return (id / stride) mod tile for one dimension of a layout, or 0 if the digit is always 0. */
 SETT_INLINE sett_expr settp_nested_digit_expr(sett_map_arena *arena, const sett_nested_layout *layout, int level,
                                               int d) {
   int64_t stride =
@@ -1858,7 +1858,7 @@ SETT_INLINE void settp_layout_any_to_tag(settp_layout_any_work *work) {
   }
   settp_layout_any_write(work, "@");
   for (i = tower.count; i-- > inner;) seq[letters++] = tower.at[i].digit.in;
-  /* dimensions that have no digit here, because their size is 1; they are put in alphabetical order */
+  /* insert the dimensions that have no outer digit, in alphabetical order */
   for (i = 0; i < form->ins; ++i) {
     int to = 0, j;
     if (outer[i]) continue;
@@ -2424,7 +2424,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       for (i = 0; i < tower[d].count; ++i)
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low == slot) found = d, k = i;
     if (found < 0) break;
-    /* 1: this digit is above the thread's digit of its dimension */
+    /* bit 0 of d: this digit is above the thread's digit of its dimension */
     for (i = 0, d = 0; i < k; ++i) d |= tower[found].at[i].digit.in == in_of[1];
     for (i = k + 1; i < tower[found].count && phase > 0; ++i) d |= 2 * (tower[found].at[i].digit.in == in_of[1]);
     if (found >= cursor || (phase == 0 && d == 1)) {
@@ -2492,7 +2492,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     }
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
-      if (top->low > 1 && top->low * top->size != registers) { /* the vector may be a part of any digit */
+      if (top->low > 1 && top->low * top->size != registers) { /* the vector (low = 1) may be anywhere */
         settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
         settp_layout_any_point(work, in_of[0], top->low, -1, 0);
         return;
@@ -2508,7 +2508,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   if (in_of[0] >= 0)
     for (i = 0; i < count; ++i)
       if (order[i].in == in_of[0] && order[i].low == 1) held = i;
-  if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) { /* no register digit is left, so the vector has one element */
+  if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) { /* no digit is the vector, so a vector of one element is added */
     dim[count] = form->outs - 1;
     size[count] = 1;
     order[count].in = -1;
