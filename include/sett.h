@@ -1892,9 +1892,8 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
     span[i] = at->span;
     if (fixed == i && at->span == at->digit.size && at->digit.low < form->in[at->digit.in]) ++fixed;
   }
-  for (way = 0; way < 2;
-       /* two orders of the dimensions are tried: by the most major digit of each, then by the most minor digit */
-       ++way) {
+  /* two orders of the dimensions are tried: by the most major digit of each, then by the most minor digit */
+  for (way = 0; way < 2; ++way) {
     int used[SETT_ANY_DIMS], next = 0;
     for (i = 0; i < form->ins; ++i) used[i] = 0;
     for (i = 0; i < tower.count; ++i) used[dim[i]] = 1;

@@ -283,8 +283,8 @@ typedef struct sett_analysis_op {
   sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
   /* of convolution: the numbers of the batch, feature and spatial dimensions of the input, in this order */
   sett_analysis_list lhs_labels;
-  sett_analysis_list
-      rhs_labels; /* of convolution: the input feature, output feature and spatial dimensions of the kernel */
+  /* of convolution: the input feature, output feature and spatial dimensions of the kernel */
+  sett_analysis_list rhs_labels;
   sett_analysis_list out_labels; /* of convolution: the batch, feature and spatial dimensions of the output */
   int64_t feature_groups, batch_groups;
   /* For dot, scaled-dot, convolution and windows. With 1, a map from the output begins its ranges with all contracted dimensions in order (those of
@@ -2661,10 +2661,8 @@ SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int 
     for (row = 0; (int64_t)1 << row < all.row;) ++row;
   while (top < 40 && (int64_t)1 << top < all.span) ++top;
   if (!table) top = 0;
-  for (
-      shift = 0; shift <= top;
-      /* swizzle by the row index: it XORs bits [base, base + bits) of the column with bits of the row, whose lowest bits may be skipped */
-      ++shift)
+  /* swizzle by the row index: it XORs bits [base, base + bits) of the column with bits of the row, whose lowest bits may be skipped */
+  for (shift = 0; shift <= top; ++shift)
     for (base = 0; base < row; ++base)
       for (bits = row - base; bits > 0; --bits)
         if (row + shift + bits <= top)

@@ -1580,10 +1580,8 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
   }
   for (k = 0, step = 1; k < target->flat.count - 1 && target->sum[k] < target->flat.leaf[k].size; ++k)
     step = settp_notation_mul(work, step, target->flat.leaf[k].size);
-  for (
-      j = 0; j < count && !work->error;
-      /* take from each leaf as much of digit k as possible, and nothing of other digits, so that only digit k carries */
-      ++j) {
+  /* take from each leaf as much of digit k as possible, and nothing of other digits, so that only digit k carries */
+  for (j = 0; j < count && !work->error; ++j) {
     const sett_notation_mode *leaf = &b->leaf[of[j]];
     int64_t unit, each = 1, have, most, domain = 1;
     int m;

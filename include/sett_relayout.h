@@ -151,8 +151,8 @@ enum {
   SETTP_RELAYOUT_CHOSEN = 8,
   /* if several rows are read in turn: number of bytes that are read from a row before the next one */
   SETTP_RELAYOUT_BURST = 1024,
-  SETTP_RELAYOUT_ZIPPED =
-      256, /* if rows are interleaved: number of bytes that are read from a row before the next one */
+  /* if rows are interleaved: number of bytes that are read from a row before the next one */
+  SETTP_RELAYOUT_ZIPPED = 256,
   /* if several rows are written in turn: number of bytes that are written to a row before the next one */
   SETTP_RELAYOUT_WRITE = 2048,
   SETTP_RELAYOUT_BLOCK = 8192,

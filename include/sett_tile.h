@@ -2558,10 +2558,8 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
       int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1,
               sum = 0;
       best[at] = 0;
-      for (
-          down = at; down < i;
-          /* the largest value, or a smaller one: lower the digit of one step by 1, and take the largest values below it */
-          ++down) {
+      /* the largest value, or a smaller one: lower the digit of one step by 1, and take the largest values below it */
+      for (down = at; down < i; ++down) {
         const sett_tile_step *step = &plan->step[down];
         int64_t digit = value / step->weight;
         if (digit > 0 && sum + (digit - 1) * step->stride + best[down + 1] > best[at])
