@@ -185,7 +185,7 @@ class _Buffers:
         here = {b: n for n, b in enumerate(numbers)}
         ends = sorted({lives[b].end for b in numbers})
         begins = sorted({lives[b].begin for b in numbers})
-        # the begins of live ranges that come last before the end of some live range, without repetitions
+        # the steps at which no further buffer can be alive together with those that are: the last begin before each end
         sections = sorted({begins[bisect.bisect_left(begins, end) - 1] for end in ends})
         self.numbers = numbers
         self.sizes = [sizes[b] for b in numbers]
