@@ -12401,7 +12401,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   if (a.kind == SETT_MAP_DEFINED && b.kind == SETT_MAP_DEFINED &&
       (a.dims != b.dims || a.ranges != b.ranges || a.rts != b.rts || a.results != b.results))
     return settp_map_no("they differ in their variables or results");
-  /* the witness stays in the arena, so it is taken after the mark is set */
+  /* the witness must stay in the arena after the rewind to the mark, so its memory is taken before the mark is set */
   point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
   mark = sett_map_arena_mark(arena);
   x = sett_map_simplify(arena, a);
