@@ -235,11 +235,12 @@ def inverted(of: Expression) -> Expression:
 class Reads:
     """The reads of expressions, each with the condition under which the value depends on it. of_atom: the expressions of
     integers that were read from memory. lost: the reason why the list is not complete, or "". rough: true if a mask of bits
-    or lanes may hide some of the reads from the value.
+    or lanes may hide some of the reads from the value. passed: a function that returns the values that a read of memory may
+    return, each with its condition, if kernels write this memory, or None.
     """
 
-    def __init__(self, of_atom: "Dict[Atom, Expression]") -> None:
-        self.of_atom = of_atom
+    def __init__(self, of_atom: "Dict[Atom, Expression]", passed: "Any" = None) -> None:
+        self.of_atom, self.passed = of_atom, passed
         self.found: "Dict[Tuple[Expression, Condition], None]" = {}
         self.lost, self.rough = "", False
         self.seen: "Set[Tuple[Expression, Condition]]" = set()
@@ -256,7 +257,11 @@ class Reads:
                 return
             kind, parts = each.kind, each.parts
             if kind == "read":
-                self.found[each, condition] = None
+                values = self.passed(each) if self.passed is not None else None
+                if values is None:
+                    self.found[each, condition] = None
+                else:
+                    waiting += [(value, terms.both(condition, under)) for under, value in values]
                 self._free(parts[1], condition, waiting)
             elif kind == "index":
                 self._free(parts[0], condition, waiting)

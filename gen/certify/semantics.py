@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from gen.certify import expressions, ops, terms
 from gen.certify.expressions import Expression, Reads
 from gen.certify.meaning import Meaning, Store
 from gen.certify.ops import Element, Unsupported
-from gen.certify.queries import Failure, _relevant, _values
+from gen.certify.passing import NotFollowed, Passing, Place
+from gen.certify.queries import Failure, _divisors, _relevant, _values
 from gen.certify.reader import Reader
 from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Condition, Printer, Term, both, number
@@ -25,6 +26,7 @@ from gen.certify.values import Memory
 from gen.hlo.graph import Computation
 from gen.hlo.leaves import Leaf, result_leaves
 
+MOST_LANES = 400        # maximum number of elements of a store, each counted for each way on which its value may come
 MOST_PAIRS = 4_000      # maximum number of pairs of reads in one query
 WALK_SECONDS = 15.0     # time that the walk of one kernel may take
 TOGETHER = 16           # maximum number of elements of a store in one query
@@ -65,6 +67,9 @@ class Semantics:
         self.meaning = Meaning(reader, target)
         self.leaves: "List[Leaf]" = result_leaves(computation)
         self.memories: "Dict[Tuple[str, int, int], Memory]" = {}
+        self.stores: "Dict[Memory, List[Tuple[int, Store]]]" = {}
+        self.of_atom: "Dict[terms.Atom, Expression]" = {}
+        self.number = 0
 
     def memories_of(self, launch: "Any") -> "Dict[str, Memory]":
         """Return the memory behind each pointer of a launch's kernel. A result in place of a parameter has a memory of its
@@ -90,19 +95,23 @@ class Semantics:
 
     def launch(self, launch: "Any", solvers: Solvers) -> Meant:
         """Return the verdict on a launch."""
-        meaning = self.meaning
+        meaning, self.number = self.meaning, self.number + 1
         meaning.until = time.perf_counter() + WALK_SECONDS
         try:
             self._supported(launch)
             meaning.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
-            if not meaning.values_stored:
-                raise NotProved("a kernel without stores")
+            self.of_atom.update(meaning.of_atom)
             for store in meaning.values_stored:
-                if store.memory.space == "global":
-                    failure = self._store(store, meaning, solvers)
-                    if failure is not None:
-                        return Meant("refuted", failure=failure)
-        except (NotProved, Unsupported) as reason:
+                self.stores.setdefault(store.memory, []).append((self.number, store))
+            results = [store for store in meaning.values_stored if _key(store.memory)[0] == "results"]
+            if not results:
+                return Meant("in later kernels")
+            passing = Passing(self.stores, self.of_atom)
+            for store in results:
+                failure = self._store(store, passing, solvers)
+                if failure is not None:
+                    return Meant("refuted", failure=failure)
+        except (NotProved, Unsupported, NotFollowed) as reason:
             return Meant("not proved", str(reason))
         except Unknown as error:
             return Meant("not proved", error.message)
@@ -119,10 +128,10 @@ class Semantics:
                 ops.position(leaf.shape, index)
                 Element(self.computation, self.parameter).of(leaf.value, index, leaf.output)
 
-    def _store(self, store: Store, meaning: Meaning, solvers: Solvers) -> "Optional[Failure]":
+    def _store(self, store: Store, passing: Passing, solvers: Solvers) -> "Optional[Failure]":
         buffer, result, start = _key(store.memory)
-        if buffer != "results" or start:
-            raise NotProved("an array between launches")
+        if start:
+            raise NotProved("a part of a result's buffer")
         leaf = self.leaves[result]
         width = ops.bytes_of(leaf.shape)
         if store.value.size % width:
@@ -132,35 +141,69 @@ class Semantics:
             raise NotProved("a store beside the places of elements")
         place = Term(tuple((atom, factor // width) for atom, factor in offset.parts), offset.constant // width)
         element = Element(self.computation, self.parameter)
-        given = [*store.path, *(terms.negated(self._reached(later, store)) for later in self._later(store, meaning))]
+        given = [*store.path, *(terms.negated(self._reached(later, store)) for later in self._later(store))]
         if any(condition.kind == "false" for condition in given):
             return None     # all of it is overwritten
+        place_of = Place(self.meaning.found.groups, store.loops, store.path)
         lanes: "List[_Lane]" = []
         for n in range(store.value.size // width):
             index = tuple(terms.variable(f"i{d}", 0, size - 1, True) if size > 1 else terms.ZERO
                           for d, size in enumerate(leaf.shape.dims))
             at = terms.equal(ops.position(leaf.shape, index), place + number(n))
-            own, says = Reads(meaning.of_atom), Reads({})
-            own.add(expressions.part(store.value, n * width, width))
+            if at.kind == "false":
+                continue    # padding
+            says = Reads({})
             says.add(element.of(leaf.value, index, leaf.output))
-            if own.lost or says.lost:
-                raise NotProved(own.lost or says.lost)
-            for read, _ in own.found:
-                if read.parts[0].space == "shared":
-                    raise NotProved("a value that passes through shared memory")
-                if _key(read.parts[0])[::2] != ("params", 0):
-                    raise NotProved("an array between launches")
-            lanes.append(_Lane(index, at, own, says))
-        for begin in range(0, len(lanes), TOGETHER):
-            failure = self._compared(lanes[begin:begin + TOGETHER], given, store, solvers, result)
+            if says.lost:
+                raise NotProved(says.lost)
+            for conditions, does in self._ways(expressions.part(store.value, n * width, width), passing, place_of):
+                lanes.append(_Lane(index, both(at, *conditions), does, says))
+            if len(lanes) > MOST_LANES:
+                raise NotProved("a value with too many ways through memory")
+        together = TOGETHER if not passing.known else 2
+        for begin in range(0, len(lanes), together):
+            failure = self._compared(lanes[begin:begin + together], given, store, solvers, result)
             if failure is not None:
                 return failure
         return None
 
-    @staticmethod
-    def _later(store: Store, meaning: Meaning) -> "List[Store]":
-        at = next(n for n, other in enumerate(meaning.values_stored) if other is store)
-        return [other for other in meaning.values_stored[at + 1:] if other.memory is store.memory and other.at is not store.at]
+    def _ways(self, value: Expression, passing: Passing,
+              place: Place) -> "Iterator[Tuple[List[Condition], Reads]]":
+        """Yield what a value reads, for each way on which it passed through memory that kernels write, with the conditions
+        of the way. One of the ways is the true one.
+        """
+        waiting: "List[Dict[Expression, Tuple[Condition, Expression]]]" = [{}]
+        while waiting:
+            chosen = waiting.pop()
+            missing: "List[Expression]" = []
+
+            def passed(read: Expression, chosen: "Any" = chosen, missing: "Any" = missing) -> "Optional[List[Tuple[Condition, Expression]]]":
+                kind, _, start = _key(read.parts[0]) if read.parts[0].space != "shared" else ("shared", 0, 0)
+                if kind == "table":
+                    return []       # a table of a function's values: the value depends on its index alone
+                if kind == "params" and not start:
+                    return None
+                if kind not in ("shared", "scratch", "local", "state", "results"):
+                    raise NotProved(f"a buffer of {kind}")
+                if read not in chosen:
+                    missing.append(read)
+                    return []
+                return [(terms.TRUE, chosen[read][1])]
+            reads = Reads(self.of_atom, passed)
+            reads.add(value)
+            if reads.lost:
+                raise NotProved(reads.lost)
+            if missing:
+                waiting += [{**chosen, missing[0]: way} for way in passing.values(missing[0], self.number, place)]
+                if len(waiting) > MOST_LANES:
+                    raise NotProved("a value with too many ways through memory")
+                continue
+            yield [condition for condition, _ in chosen.values()], reads
+
+    def _later(self, store: Store) -> "List[Store]":
+        stored = self.meaning.values_stored
+        at = next(n for n, other in enumerate(stored) if other is store)
+        return [other for other in stored[at + 1:] if other.memory is store.memory and other.at is not store.at]
 
     @staticmethod
     def _reached(later: Store, store: Store) -> Condition:
@@ -199,7 +242,7 @@ class Semantics:
             if answer.kind == "proved":
                 continue
             for lane in lanes:
-                answer, printer, free = self._ask([lane], given, solvers, about, own)
+                answer, printer, free, digits = self._ask([lane], given, solvers, about, own)
                 if answer.kind == "proved":
                     continue
                 if answer.kind == "unknown":
@@ -208,41 +251,48 @@ class Semantics:
                     raise NotProved("a mask of lanes")
                 if not all(atom.known for atom in free):
                     raise NotProved("an element that read integers select")
-                values = {atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()}
+                values = digits.values({atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()})
                 return self._failure(lane, values, store, result, _values(printer, answer, free))
         return None
 
     def _ask(self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str,
-             own: bool) -> "Tuple[Answer, Printer, Any]":
+             own: bool) -> "Tuple[Answer, Printer, Any, Digits]":
         """Ask whether, for one of some elements, the text reads what HLO does not read (own), or HLO what the text does not
         read.
         """
-        printer = Printer()
-        cases: "List[str]" = []
-        parts: "List[object]" = []
-        for lane in lanes:
-            one, two = (lane.does, lane.says) if own else (lane.says, lane.does)
-            misses: "List[str]" = []
+        sides = [(lane, *((lane.does, lane.says) if own else (lane.says, lane.does))) for lane in lanes]
+        parts: "List[object]" = [*given]
+        for lane, one, two in sides:
             if len(one.found) * len(two.found) > MOST_PAIRS:
                 raise NotProved(f"an element of {len(one.found)} reads")
+            parts += [lane.at, *(part for reads in (one, two) for read, under in reads.found for part in (under, read.parts[1]))]
+        digits = Digits(parts)
+        printer = Printer()
+        cases: "List[str]" = []
+        parts = []
+        for lane, one, two in sides:
+            misses: "List[str]" = []
+            at = digits.of(lane.at)
+            other_side = [(other, digits.of(other.parts[1]), digits.of(under)) for other, under in two.found]
             for read, condition in one.found:
+                place, condition = digits.of(read.parts[1]), digits.of(condition)
                 words = [printer.condition(condition)]
-                parts += [condition, read.parts[1]]
-                for other, under in two.found:
+                parts += [condition, place]
+                for other, to, under in other_side:
                     if other.parts[0] is read.parts[0]:
-                        parts += [under, other.parts[1]]
-                        words.append(f"(not (and {printer.condition(under)} {_same(printer, read, other)}))")
+                        parts += [under, to]
+                        words.append(f"(not (and {printer.condition(under)} {_same(printer, place, read.size, to, other.size)}))")
                 misses.append(f"(and {' '.join(words)})")
             if misses:
-                parts.append(lane.at)
-                cases.append(f"(and {printer.condition(lane.at)} (or {' '.join(misses)} false))")
+                parts.append(at)
+                cases.append(f"(and {printer.condition(at)} (or {' '.join(misses)} false))")
         free = terms.all_free(parts)
         if not cases:
-            return Answer("proved"), printer, free
-        conditions = _relevant(given, free)
+            return Answer("proved"), printer, free, digits
+        conditions = _relevant([*digits.ranges, *(digits.of(condition) for condition in given)], free)
         lines = [f"(or {' '.join(cases)} false)", *(printer.condition(c) for c in conditions)]
         free |= terms.all_free(conditions)
-        return solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about), printer, free
+        return solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about), printer, free, digits
 
     def _failure(self, lane: _Lane, values: "Any", store: Store, result: int, text: str) -> Failure:
         """Return the failure with the element of the result, the elements that the text reads, and those of HLO."""
@@ -272,11 +322,43 @@ def _listed(reads: Reads, values: "Any") -> str:
     return "nothing" if not words else ", ".join(words[:6]) + (", .." if len(words) > 6 else "")
 
 
-def _same(printer: Printer, a: Expression, b: Expression) -> str:
-    """Return the condition that one of two reads is inside of the other."""
-    x, y = a.parts[1], b.parts[1]
-    if a.size == b.size:
+def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
+    """Return the condition that one of two places, with their sizes in bytes, is inside of the other."""
+    if size == other:
         return printer.condition(terms.equal(x, y))
-    inner, outer = (a, b) if a.size < b.size else (b, a)
-    x, y = inner.parts[1], outer.parts[1]
-    return f"(and {printer.condition(terms.at_most(y, x))} {printer.condition(terms.at_most(x + number(inner.size), y + number(outer.size)))})"
+    if size > other:
+        x, size, y, other = y, other, x, size
+    return f"(and {printer.condition(terms.at_most(y, x))} {printer.condition(terms.at_most(x + number(size), y + number(other)))})"
+
+
+class Digits:
+    """Writes variables that terms divide by constants as sums of digits, so that most of the divisions vanish."""
+
+    def __init__(self, parts: "Sequence[object]") -> None:
+        self.sums: "Dict[terms.Atom, Term]" = {}
+        self.known: "Dict[object, Any]" = {}
+        for atom in sorted(terms.all_free(parts), key=lambda a: a.number):
+            by = [1, *_divisors(parts, atom)]
+            if len(by) == 1 or atom.lo or not atom.known or any(b % a for a, b in zip(by, by[1:])):
+                continue
+            total = terms.ZERO
+            for at, divisor in enumerate(by):
+                most = atom.hi // divisor if at + 1 == len(by) else by[at + 1] // divisor - 1
+                total = total + terms.variable(atom.name.split("!")[0], 0, most, True).times(divisor)
+            self.sums[atom] = total
+        # the digits of a variable whose range is no multiple of a divisor can exceed the range
+        self.ranges = [terms.at_most(total, number(atom.hi)) for atom, total in self.sums.items()]
+
+    def of(self, part: "Any") -> "Any":
+        """Return a term or a condition over the digits."""
+        if part not in self.known:
+            made = part
+            for atom in sorted(part.free, key=lambda a: a.number):
+                if atom in self.sums:
+                    made = terms.substituted(made, atom, self.sums[atom])
+            self.known[part] = made
+        return self.known[part]
+
+    def values(self, values: "Dict[terms.Atom, int]") -> "Dict[terms.Atom, int]":
+        """Return the values of the variables, from those of the digits."""
+        return {**values, **{atom: terms.evaluate(total, values) for atom, total in self.sums.items()}}

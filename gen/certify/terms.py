@@ -219,14 +219,16 @@ def quotient(a: Term, by: int) -> Term:
     lo, hi = bounds(rest)
     if lo // by == hi // by:
         return whole + number(lo // by)
-    lo, hi = bounds(a)
-    return _atom("div", (a, by), lo // by, hi // by)
+    lo, hi = bounds(rest)
+    return whole + _atom("div", (rest, by), lo // by, hi // by)
 
 
 def _split(a: Term, by: int) -> "Tuple[Term, Term]":
     """Return terms w and r with a = w * by + r, where w has the multiples of `by`."""
-    whole = Term(tuple((atom, f // by) for atom, f in a.parts if f % by == 0), a.constant // by)
-    return whole, Term(tuple((atom, f) for atom, f in a.parts if f % by), a.constant % by)
+    def times(f: int) -> int:
+        return f // by if f >= 0 else -(-f // by)
+    whole = Term(tuple((atom, times(f)) for atom, f in a.parts if times(f)), a.constant // by)
+    return whole, Term(tuple((atom, f - times(f) * by) for atom, f in a.parts if f % by), a.constant % by)
 
 
 def quotient_of(a: Term, by: Term) -> Term:

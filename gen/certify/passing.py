@@ -1,0 +1,233 @@
+"""Values that pass through shared memory, or through an array between launches, from the store to the read.
+
+A read is replaced by the values of the stores that may have written the place: for any step of a store whose place is
+that of the read. That some step has written it is proved apart: for shared memory by enumeration, for an array between
+launches by the question whether all of it is written. The last stores before a read are those with the most barriers
+before them, or those of the last launch that writes the array.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, List, Sequence, Set, Tuple
+
+from gen.certify import expressions, terms
+from gen.certify.expressions import Expression
+from gen.certify.meaning import Store
+from gen.certify.terms import Atom, Condition, Term, both, number
+from gen.certify.values import Memory
+
+MOST_POINTS = 200_000       # maximum number of places of shared memory that are enumerated
+MOST_ALTERNATIVES = 300     # maximum number of stores, or parts of stores, that may serve a read
+
+
+class NotFollowed(Exception):
+    """A read whose stores are not found. The text is the reason."""
+
+
+@dataclass
+class Place:
+    """A place at which values are read. groups: the variables of the work-group. loops: the steps of the loops around the
+    place. path: the conditions under which it is reached.
+    """
+
+    groups: "Set[Atom]"
+    loops: "Tuple[Term, ...]"
+    path: "Sequence[Condition]"
+
+
+class Passing:
+    """Finds what a read of memory that kernels write returns. stores: the stores to each memory, in the order of the
+    launches, those of a launch together; those of the launch that reads last. of_atom: as in meaning.py.
+    """
+
+    def __init__(self, stores: "Dict[Memory, List[Tuple[int, Store]]]", of_atom: "Dict[Atom, Expression]") -> None:
+        self.stores, self.of_atom = stores, of_atom
+        self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
+        self.written: "Dict[object, bool]" = {}
+
+    def values(self, read: Expression, launch: int, reader: Place) -> "List[Tuple[Condition, Expression]]":
+        """Return the values that a read may return, each with its condition. One of the conditions holds."""
+        key = read, reader.loops
+        if key not in self.known:
+            memory = read.parts[0]
+            shared = memory.space == "shared"
+            found = self._before(read, reader) if shared else self._of_launch(memory, launch)
+            common = _common([store for store in found], reader) if shared else set()
+            made: "List[Tuple[Condition, Expression]]" = []
+            for store in found:
+                made += self._alternatives(read, store, (reader.groups | common) if shared else set())
+                if len(made) > MOST_ALTERNATIVES:
+                    raise NotFollowed(f"{memory.name}, which many stores write")
+            if shared and not self._covered(read, found, reader, common):
+                raise NotFollowed(f"{memory.name}, which is not proved written before it is read")
+            self.known[key] = made
+        return self.known[key]
+
+    def _of_launch(self, memory: Memory, launch: int) -> "List[Store]":
+        earlier = [(n, store) for n, store in self.stores.get(memory, []) if n < launch]
+        if not earlier:
+            raise NotFollowed(f"{memory.name}, which no kernel writes")
+        last = max(n for n, _ in earlier)
+        return [store for n, store in earlier if n == last]
+
+    def _before(self, read: Expression, reader: Place) -> "List[Store]":
+        """Return the stores to shared memory with the most barriers before them, among those before a read."""
+        distances: "List[Tuple[int, Store]]" = []
+        for _, store in self.stores.get(read.parts[0], []):
+            distance = read.parts[2] - store.phase
+            if not distance.is_constant:
+                raise NotFollowed(f"{read.parts[0].name}, which is written in a loop with barriers")
+            if distance.constant > 0:
+                distances.append((distance.constant, store))
+        if not distances:
+            raise NotFollowed(f"{read.parts[0].name}, which no store before a barrier writes")
+        least = min(distance for distance, _ in distances)
+        return [store for distance, store in distances if distance == least]
+
+    def _alternatives(self, read: Expression, store: Store, kept: "Set[Atom]") -> "List[Tuple[Condition, Expression]]":
+        """Return the parts of a store that a read may return, for any step of the store."""
+        width = read.size
+        if store.value.size % width:
+            raise NotFollowed(f"{read.parts[0].name}, of which a read takes parts of two elements")
+        copy = Copy(kept, self.of_atom)
+        offset = copy.term(store.offset)
+        path = [copy.condition(expressions.certain(c)) for c in store.path]
+        made = []
+        for first in range(0, store.value.size, width):
+            away = offset + number(first) - read.parts[1]
+            same = terms.equal(away, terms.ZERO)
+            step = math.gcd(0, *(f for _, f in away.parts))
+            if same.kind != "false" and (step == 0 or away.constant % step == 0):
+                made.append((both(same, *path), copy.expression(expressions.part(store.value, first, width))))
+        return made
+
+    def _covered(self, read: Expression, stores: "List[Store]", reader: Place, common: "Set[Atom]") -> bool:
+        """Return true if each place that is read was written. Places are enumerated."""
+        known = tuple(sorted({id(store) for store in stores})), read.parts[1], read.size
+        if known not in self.written:
+            self.written[known] = self._enumerated(read, stores, reader, common | reader.groups)
+        return self.written[known]
+
+    def _enumerated(self, read: Expression, stores: "List[Store]", reader: Place, outer: "Set[Atom]") -> bool:
+        offset, width = read.parts[1], read.size
+        inner = set(offset.free) - outer
+        path = [c for c in map(expressions.certain, reader.path) if c.free]
+        own = [c for c in path if c.free <= inner | outer and c.free & inner]
+        fixed = set(offset.free) & outer
+        for store in stores:
+            fixed |= (set(store.offset.free) | terms.all_free(store.path)) & outer
+        fixed |= terms.all_free(own) & outer
+        given = [c for c in path if c.free and c.free <= fixed]
+        ordered = sorted(fixed, key=lambda atom: atom.number)
+        points = 1
+        for atom in ordered:
+            points *= atom.hi - atom.lo + 1
+        steps = _size(inner) + sum(_size((set(s.offset.free) | terms.all_free(s.path)) - outer) for s in stores)
+        if points * steps > MOST_POINTS or not all(atom.known for s in stores for atom in terms.all_free([s.offset, *s.path])):
+            return False
+        for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)):
+            at = dict(zip(ordered, values))
+            if not all(terms.holds(c, at) for c in given):
+                continue
+            written: "Set[int]" = set()
+            for store in stores:
+                for place in _places(store.offset, store.path, outer, at):
+                    written.update(range(place, place + store.value.size))
+            for place in _places(offset, own, outer, at):
+                if not written.issuperset(range(place, place + width)):
+                    return False
+        return True
+
+
+def _common(stores: "List[Store]", reader: Place) -> "Set[Atom]":
+    """Return the steps of the loops that are around the reader and around all of the stores."""
+    count = len(reader.loops)
+    for store in stores:
+        same = 0
+        while same < min(count, len(store.loops)) and store.loops[same] == reader.loops[same]:
+            same += 1
+        count = same
+    return {atom for k in reader.loops[:count] for atom in k.free}
+
+
+def _size(atoms: "Set[Atom]") -> int:
+    total = 1
+    for atom in atoms:
+        total *= atom.hi - atom.lo + 1
+    return total
+
+
+def _places(offset: Term, path: "Sequence[Condition]", outer: "Set[Atom]", at: "Dict[Atom, int]") -> "List[int]":
+    """Return the values of a term for all values of its variables that satisfy some conditions."""
+    ordered = sorted((set(offset.free) | terms.all_free(path)) - outer, key=lambda atom: atom.number)
+    found = []
+    for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)):
+        given = {**at, **dict(zip(ordered, values))}
+        if all(terms.holds(c, given) for c in path):
+            found.append(terms.evaluate(offset, given))
+    return found
+
+
+class Copy:
+    """Copies terms, conditions and expressions to another work-item and other steps: each variable becomes a new one,
+    except those in `kept` and a template's parameters.
+    """
+
+    def __init__(self, kept: "Set[Atom]", of_atom: "Dict[Atom, Expression]") -> None:
+        self.kept, self.of_atom = kept, of_atom
+        self.atoms: "Dict[Atom, Term]" = {}
+        self.known: "Dict[Expression, Expression]" = {}
+
+    def _atom(self, atom: Atom) -> Term:
+        if atom not in self.atoms:
+            if atom in self.kept or "!" not in atom.name:
+                self.atoms[atom] = terms.of(atom)
+            else:
+                made = terms.variable(atom.name.split("!")[0], atom.lo, atom.hi, atom.known)
+                self.atoms[atom] = made
+                if atom in self.of_atom:
+                    (new,) = made.free
+                    self.of_atom[new] = self.expression(self.of_atom[atom])
+        return self.atoms[atom]
+
+    def _copied(self, of: "Any") -> "Any":
+        for atom in sorted(of.free, key=lambda a: a.number):
+            by = self._atom(atom)
+            if by != terms.of(atom):
+                of = terms.substituted(of, atom, by)
+        return of
+
+    def term(self, of: Term) -> Term:
+        made = self._copied(of)
+        assert isinstance(made, Term)
+        return made
+
+    def condition(self, of: Condition) -> Condition:
+        made = self._copied(of)
+        assert isinstance(made, Condition)
+        return made
+
+    def expression(self, of: Expression) -> Expression:
+        if of not in self.known:
+            self.known[of] = self._expression(of)
+        return self.known[of]
+
+    def _expression(self, of: Expression) -> Expression:
+        kind, parts = of.kind, of.parts
+        if kind == "read":
+            return expressions.read(parts[0], self.term(parts[1]), of.size, self.term(parts[2]))
+        if kind == "index":
+            return expressions.index(self.term(parts[0]), of.size)
+        if kind == "if":
+            a, b = self.expression(parts[1]), self.expression(parts[2])
+            if all(atom.known for atom in parts[0].free):
+                return expressions.either(self.condition(parts[0]), a, b)
+            read = [self.expression(self.of_atom[atom]) if atom in self.of_atom else expressions.index(self._atom(atom), 8)
+                    for atom in sorted(parts[0].free, key=lambda a: a.number)]
+            return expressions.apply("choice", of.size, *read, a, b)
+        if kind in ("apply", "part", "join"):
+            return Expression(kind, of.size, *(self.expression(p) if isinstance(p, Expression) else p for p in parts))
+        return of
