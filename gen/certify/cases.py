@@ -17,7 +17,7 @@ from gen.certify.values import Access, Memory
 from gen.certify.walk import Walk
 from gen.hlo.graph import Computation
 
-SEMANTICS_SECONDS = 30.0    # time that the queries about one launch's semantics may take
+SEMANTICS_SECONDS = 20.0    # time that the queries about one launch's semantics may take
 SUFFIXES = {"c": ".c", "opencl": ".cl", "cuda": ".cu", "hip": ".hip"}
 # The macros that a compiler predefines; the text is read as that compiler preprocesses it. A C text is read twice: as
 # GNU C on a processor without vector instructions, and as any other compiler.
@@ -84,7 +84,6 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
     except Unknown as error:
         return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
     walk = Walk(reader, target)
-    semantics = Semantics(computation, reader, target) if computation is not None else None
     done: "List[Done]" = []
     for launch in launches:
         start = time.perf_counter()
@@ -102,16 +101,12 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
         # an error of the walk: nothing is proved
         except (AssertionError, AttributeError, RecursionError, KeyError) as error:
             verdict.kind, verdict.reason = "UNKNOWN", f"{file}: the walk fails, {type(error).__name__} {error}"
-        if semantics is not None:
-            asked = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}_semantics", limit=SEMANTICS_SECONDS)
-            verdict.meant = semantics.launch(launch, asked)
-            verdict.queries += asked.count
-            if verdict.meant.failure is not None:
-                verdict.failures.append(verdict.meant.failure)
         verdict.seconds = time.perf_counter() - start
         done.append((verdict, solvers, accesses))
         verdicts.append(verdict)
     _written(manifest, places, done)
+    if computation is not None:
+        _meant(Semantics(computation, reader, target, manifest["aliases"]), launches, verdicts, view, folder)
     for verdict, solvers, _ in done:
         verdict.queries += solvers.count
         kinds = {failure.kind for failure in verdict.failures}
@@ -120,6 +115,22 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
         elif kinds and verdict.kind == "PROVED":
             verdict.kind = "UNKNOWN"
     return verdicts
+
+
+def _meant(semantics: Semantics, launches: "Sequence[Mapping[str, Any]]", verdicts: "Sequence[Verdict]", view: str,
+           folder: "Optional[Path]") -> None:
+    """Add to each verdict the one on the launch's semantics."""
+    asked: "List[Solvers]" = []
+
+    def solvers(launch: "Mapping[str, Any]") -> Solvers:
+        asked.append(Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}_semantics", limit=SEMANTICS_SECONDS))
+        return asked[-1]
+    for verdict, meant, of in zip(verdicts, semantics.program(launches, solvers), asked):
+        verdict.meant = meant
+        verdict.queries += of.count
+        verdict.seconds += meant.seconds
+        if meant.failure is not None:
+            verdict.failures.append(meant.failure)
 
 
 Done = Tuple[Verdict, Solvers, List[Access]]

@@ -272,8 +272,8 @@ class Reads:
             elif kind == "if":
                 choice, a, b = parts
                 self._free(choice, condition, waiting)
-                waiting.append((a, terms.both(condition, certain(choice))))
-                waiting.append((b, terms.both(condition, certain(terms.negated(choice)))))
+                waiting.append((a, terms.both(condition, certain(choice, self.of_atom))))
+                waiting.append((b, terms.both(condition, certain(terms.negated(choice), self.of_atom))))
             elif kind == "part":
                 waiting.append((parts[0], condition))
             elif kind == "join":
@@ -291,14 +291,21 @@ class Reads:
                 self.lost = self.lost or "an integer that the walk does not follow"
 
 
-def certain(condition: Condition) -> Condition:
-    """Return the part of a condition that ids and steps decide: the condition holds at most where this part holds."""
-    if all(atom.known for atom in condition.free):
+def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:
+    """Return true for a variable that ids and steps decide, or that is an integer read from memory."""
+    return atom.known or atom in of_atom and of_atom[atom].kind == "read"
+
+
+def certain(condition: Condition, of_atom: "Dict[Atom, Expression]") -> Condition:
+    """Return the part of a condition that ids, steps and integers in memory decide: the condition holds at most where this
+    part holds.
+    """
+    if all(is_decided(atom, of_atom) for atom in condition.free):
         return condition
     if condition.kind == "and":
-        return terms.both(*(certain(part) for part in condition.of))    # type: ignore[arg-type]
+        return terms.both(*(certain(part, of_atom) for part in condition.of))    # type: ignore[arg-type]
     return terms.TRUE
 
 
-__all__ = ["Expression", "Reads", "apply", "bitwise", "certain", "either", "index", "inverted", "is_mask", "join", "lost", "part", "read", "resized",
+__all__ = ["Expression", "Reads", "apply", "bitwise", "certain", "either", "index", "inverted", "is_decided", "is_mask", "join", "lost", "part", "read", "resized",
            "shifted"]

@@ -84,6 +84,7 @@ class Meaning(Walk):
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.contents: "Dict[Memory, Cell]" = {}
         self.writes: "List[Set[object]]" = []
+        self.before: "Dict[Memory, Memory]" = {}        # the parameters' arrays that results overwrite in place
         self.until = math.inf       # the time at which a walk gives up
 
     def _file(self) -> None:
@@ -246,7 +247,7 @@ class Meaning(Walk):
         made = super()._condition_of(value, at)
         if isinstance(value, Number) and value.condition is None and value.term is None and made.kind == "open":
             for atom in made.free:
-                self.of_atom.setdefault(atom, self._expression(value))
+                self.of_atom.setdefault(atom, expressions.apply("truth", 4, self._expression(value)))
         return made
 
     # ---- conversions ----
@@ -447,6 +448,8 @@ class Meaning(Walk):
         """Return the bytes of a memory from a byte on."""
         if memory.space == "shared":
             return expressions.read(memory, offset, width, self.phase)
+        if memory in self.before:
+            return expressions.read(self.before[memory], offset, width)
         if memory.space == "global":
             if self.fixed.get((memory, "written"), True):
                 return expressions.lost("a buffer that the kernel reads and writes", width)

@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from gen.certify import expressions, terms
 from gen.certify.expressions import Expression
-from gen.certify.terms import ZERO, Condition, Term, both, number
+from gen.certify.terms import ZERO, Atom, Condition, Term, both, number
 from gen.hlo.graph import Computation, Instruction, Shape
 
 Index = Tuple[Term, ...]
@@ -133,6 +133,8 @@ class Element:
     def __init__(self, computation: Computation, parameter: "Callable[[int, Shape, Index], Expression]") -> None:
         self.parameter = parameter
         self.known: "Dict[Tuple[Instruction, int, Index], Expression]" = {}
+        self.of_atom: "Dict[Atom, Expression]" = {}     # the elements whose integers indices are computed from
+        self.integers: "Dict[Tuple[Expression, str], Term]" = {}
         self.first: "Dict[int, int]" = {}
         self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}     # operands of called computations' parameters
         count = 0
@@ -284,6 +286,62 @@ class Element:
             inside.append(terms.less(moved, number(n)))
             found.append(moved)
         return expressions.either(both(*inside), self.of(i.operands[0], tuple(found)), self.of(i.operands[1], ()))
+
+    def integer(self, of: Expression, dtype: str) -> Term:
+        """Return the value of an integer as a term."""
+        if of.kind == "index":
+            return _signed(of.parts[0], dtype)
+        key = of, dtype
+        if key not in self.integers:
+            bits = BITS[dtype]
+            lo, hi = (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype[0] == "s" else (0, (1 << bits) - 1)
+            made = self.integers[key] = terms.variable("read", lo, hi, False)
+            (atom,) = made.free
+            self.of_atom[atom] = of
+        return self.integers[key]
+
+    def _start(self, of: Instruction, index: Index, size: int, part: int) -> Term:
+        """Return the first index of a part of a dimension, which is moved into the dimension if the part exceeds it."""
+        at = self.integer(self.of(of, index), of.shape.dtype)
+        at = terms.chosen(terms.less(at, ZERO), ZERO, at)
+        most = number(size - part)
+        return terms.chosen(terms.less(most, at), most, at)
+
+    def _starts(self, i: Instruction, operands: "Sequence[Instruction]", sizes: "Sequence[int]") -> "List[Term]":
+        if len(operands) == 1 and operands[0].shape.dims:       # all starts in one array
+            return [self._start(operands[0], (number(d),), n, part)
+                    for d, (n, part) in enumerate(zip(i.operands[0].shape.dims, sizes))]
+        return [self._start(of, (), n, part) for of, n, part in zip(operands, i.operands[0].shape.dims, sizes)]
+
+    def _dynamic_slice(self, i: Instruction, index: Index) -> Expression:
+        starts = self._starts(i, i.operands[1:], i.shape.dims)
+        return self.of(i.operands[0], tuple(start + at for start, at in zip(starts, index)))
+
+    def _dynamic_update_slice(self, i: Instruction, index: Index) -> Expression:
+        of, update = i.operands[:2]
+        starts = self._starts(i, i.operands[2:], update.shape.dims)
+        inside: "List[Condition]" = []
+        for start, at, n in zip(starts, index, update.shape.dims):
+            inside += [terms.at_most(start, at), terms.less(at, start + number(n))]
+        return expressions.either(both(*inside), self.of(update, tuple(at - start for start, at in zip(starts, index))),
+                                  self.of(of, index))
+
+    def _gather(self, i: Instruction, index: Index) -> Expression:
+        a, (of, indices) = i.attributes, i.operands
+        offsets, collapsed, to = a["offset_dims"], a["collapsed_slice_dims"], a["start_index_map"]
+        batching, paired = a.get("operand_batching_dims", ()), a.get("start_indices_batching_dims", ())
+        batch = [at for d, at in enumerate(index) if d not in offsets]
+        vector = a["index_vector_dim"]
+        found: "List[Term]" = [ZERO] * of.shape.rank
+        for k, d in enumerate(to):
+            place = (*batch[:vector], number(k), *batch[vector:]) if vector < indices.shape.rank else tuple(batch)
+            found[d] = self._start(indices, tuple(place), of.shape.dims[d], a["slice_sizes"][d])
+        for d, pair in zip(batching, paired):
+            found[d] = batch[pair - (pair > vector)]
+        inside = [d for d in range(of.shape.rank) if d not in collapsed and d not in batching]
+        for d, at in zip(inside, offsets):
+            found[d] = found[d] + index[at]
+        return self.of(of, tuple(found))
 
     def _concatenate(self, i: Instruction, index: Index) -> Expression:
         d = i.attributes["dimensions"][0]

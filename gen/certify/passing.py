@@ -39,12 +39,13 @@ class Place:
 
 
 class Passing:
-    """Finds what a read of memory that kernels write returns. stores: the stores to each memory, in the order of the
-    launches, those of a launch together; those of the launch that reads last. of_atom: as in meaning.py.
+    """Finds what a read of memory that kernels write returns. stores: the stores to each memory, each with the number of its
+    launch. failed: the launches whose stores are not known, with their arrays. of_atom: as in meaning.py.
     """
 
-    def __init__(self, stores: "Dict[Memory, List[Tuple[int, Store]]]", of_atom: "Dict[Atom, Expression]") -> None:
-        self.stores, self.of_atom = stores, of_atom
+    def __init__(self, stores: "Dict[Memory, List[Tuple[int, Store]]]", failed: "Sequence[Tuple[int, Set[Memory]]]",
+                 of_atom: "Dict[Atom, Expression]") -> None:
+        self.stores, self.failed, self.of_atom = stores, failed, of_atom
         self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
         self.written: "Dict[object, bool]" = {}
 
@@ -54,8 +55,8 @@ class Passing:
         if key not in self.known:
             memory = read.parts[0]
             shared = memory.space == "shared"
-            found = self._before(read, reader) if shared else self._of_launch(memory, launch)
-            common = _common([store for store in found], reader) if shared else set()
+            found = self._before(read) if shared else self._of_launch(memory, launch)
+            common = _common(found, reader) if shared else set()
             made: "List[Tuple[Condition, Expression]]" = []
             for store in found:
                 made += self._alternatives(read, store, (reader.groups | common) if shared else set())
@@ -67,13 +68,15 @@ class Passing:
         return self.known[key]
 
     def _of_launch(self, memory: Memory, launch: int) -> "List[Store]":
+        if any(n < launch and memory in memories for n, memories in self.failed):
+            raise NotFollowed(f"{memory.name}, which a kernel writes that is not followed")
         earlier = [(n, store) for n, store in self.stores.get(memory, []) if n < launch]
         if not earlier:
             raise NotFollowed(f"{memory.name}, which no kernel writes")
         last = max(n for n, _ in earlier)
         return [store for n, store in earlier if n == last]
 
-    def _before(self, read: Expression, reader: Place) -> "List[Store]":
+    def _before(self, read: Expression) -> "List[Store]":
         """Return the stores to shared memory with the most barriers before them, among those before a read."""
         distances: "List[Tuple[int, Store]]" = []
         for _, store in self.stores.get(read.parts[0], []):
@@ -94,7 +97,7 @@ class Passing:
             raise NotFollowed(f"{read.parts[0].name}, of which a read takes parts of two elements")
         copy = Copy(kept, self.of_atom)
         offset = copy.term(store.offset)
-        path = [copy.condition(expressions.certain(c)) for c in store.path]
+        path = [copy.condition(expressions.certain(c, {})) for c in store.path]
         made = []
         for first in range(0, store.value.size, width):
             away = offset + number(first) - read.parts[1]
@@ -114,7 +117,7 @@ class Passing:
     def _enumerated(self, read: Expression, stores: "List[Store]", reader: Place, outer: "Set[Atom]") -> bool:
         offset, width = read.parts[1], read.size
         inner = set(offset.free) - outer
-        path = [c for c in map(expressions.certain, reader.path) if c.free]
+        path = [c for c in (expressions.certain(c, {}) for c in reader.path) if c.free]
         own = [c for c in path if c.free <= inner | outer and c.free & inner]
         fixed = set(offset.free) & outer
         for store in stores:

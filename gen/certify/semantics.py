@@ -8,9 +8,11 @@ query.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
-from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import expressions, ops, terms
 from gen.certify.expressions import Expression, Reads
@@ -24,6 +26,7 @@ from gen.certify.terms import Condition, Printer, Term, both, number
 from gen.certify.text import Unknown
 from gen.certify.values import Memory
 from gen.hlo.graph import Computation
+from gen.hlo.launches import has_steps
 from gen.hlo.leaves import Leaf, result_leaves
 
 MOST_LANES = 400        # maximum number of elements of a store, each counted for each way on which its value may come
@@ -39,6 +42,7 @@ class Meant:
     kind: str
     reason: str = ""
     failure: "Optional[Failure]" = None
+    seconds: float = 0.0
 
     def text(self) -> str:
         return f"semantics {self.kind}" + (f" ({self.reason})" if self.reason else "")
@@ -49,6 +53,21 @@ class NotProved(Exception):
 
 
 @dataclass
+class _Walked:
+    """A launch and its stores. memories: the arrays of its pointers. groups: its variables of the work-group. problem: the reason
+    why its stores are not known, or "".
+    """
+
+    number: int
+    launch: "Any"
+    memories: "Set[Memory]"
+    stores: "List[Store]" = field(default_factory=list)
+    groups: "Set[terms.Atom]" = field(default_factory=set)
+    problem: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
 class _Lane:
     """An element of a store. at: the condition that the element of the result with this index has the store's place."""
 
@@ -56,20 +75,21 @@ class _Lane:
     at: Condition
     does: Reads
     says: Reads
+    changed: bool       # a later store may overwrite it
 
 
 class Semantics:
     """Compares the launches of a program with the graph of its module."""
 
-    def __init__(self, computation: Computation, reader: Reader, target: str) -> None:
+    def __init__(self, computation: Computation, reader: Reader, target: str, aliases: "Sequence[Any]" = ()) -> None:
         Expression.clear()
         self.computation = computation
         self.meaning = Meaning(reader, target)
         self.leaves: "List[Leaf]" = result_leaves(computation)
         self.memories: "Dict[Tuple[str, int, int], Memory]" = {}
-        self.stores: "Dict[Memory, List[Tuple[int, Store]]]" = {}
+        self.walked: "List[_Walked]" = []
         self.of_atom: "Dict[terms.Atom, Expression]" = {}
-        self.number = 0
+        self.in_place = {alias["result"]: alias["parameter"] for alias in aliases}
 
     def memories_of(self, launch: "Any") -> "Dict[str, Memory]":
         """Return the memory behind each pointer of a launch's kernel. A result in place of a parameter has a memory of its
@@ -80,7 +100,13 @@ class Semantics:
             key = argument["buffer"], 0 if argument["buffer"] == "scratch" else argument["number"], argument["offset"]
             if key not in self.memories:
                 self.memories[key] = Memory(argument["name"], "global", None if argument.get("lead") else argument["bytes"], key)
-            found[argument["name"]] = self.memories[key]
+            found[argument["name"]] = memory = self.memories[key]
+            if key[0] == "results" and not key[2] and key[1] in self.in_place:
+                # what a kernel reads there is what the parameter held; the order of reads and writes is not examined
+                before = "params", self.in_place[key[1]], 0
+                if before not in self.memories:
+                    self.memories[before] = Memory(argument["name"], "global", argument["bytes"], before)
+                self.meaning.before[memory] = self.memories[before]
         return found
 
     def parameter(self, number_of: int, shape: "Any", index: "ops.Index") -> Expression:
@@ -93,30 +119,73 @@ class Semantics:
 
     # ---- a launch ----
 
-    def launch(self, launch: "Any", solvers: Solvers) -> Meant:
-        """Return the verdict on a launch."""
-        meaning, self.number = self.meaning, self.number + 1
-        meaning.until = time.perf_counter() + WALK_SECONDS
+    def program(self, launches: "Sequence[Any]", solvers: "Callable[[Any], Solvers]") -> "List[Meant]":
+        """Return the verdict on each launch of a program, in the order in which they run."""
+        for launch in launches:
+            self.walked.append(self._walked(launch))
+        found = []
+        for walked in self.walked:
+            start = time.perf_counter()
+            found.append(self._verdict(walked, solvers(walked.launch)))
+            found[-1].seconds = time.perf_counter() - start + walked.seconds
+        for n, meant in enumerate(found):
+            if meant.kind == "in later kernels":
+                proved = all(later.kind in ("proved", "in later kernels") for later in found[n + 1:])
+                found[n] = replace(meant, kind="proved" if proved else "not proved", reason="" if proved else "those of a later kernel are not")
+        return found
+
+    def _walked(self, launch: "Any") -> _Walked:
+        """Walk a kernel for its stores."""
+        start, meaning = time.perf_counter(), self.meaning
+        made = _Walked(len(self.walked), launch, set(self.memories_of(launch).values()))
+        meaning.until = start + WALK_SECONDS
         try:
+            if has_steps(self.computation):
+                raise NotProved("a program with loops or branches")
             self._supported(launch)
             meaning.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
+            stored = {(store.memory, store.at.line, store.at.column) for store in meaning.values_stored}
+            for access in meaning.found.accesses:
+                if access.write and access.memory.space in ("global", "shared") and \
+                        (access.memory, access.at.line, access.at.column) not in stored:
+                    raise NotProved("a store that the walk does not follow")
             self.of_atom.update(meaning.of_atom)
-            for store in meaning.values_stored:
-                self.stores.setdefault(store.memory, []).append((self.number, store))
-            results = [store for store in meaning.values_stored if _key(store.memory)[0] == "results"]
-            if not results:
-                return Meant("in later kernels")
-            passing = Passing(self.stores, self.of_atom)
+            made.stores, made.groups = meaning.values_stored, meaning.found.groups
+        except (NotProved, Unsupported) as reason:
+            made.problem = str(reason)
+        except Unknown as error:
+            made.problem = error.message
+        except (AssertionError, AttributeError, RecursionError, KeyError, IndexError, TypeError) as error:
+            made.problem = f"the walk fails, {type(error).__name__} {error}"
+        made.seconds = time.perf_counter() - start
+        return made
+
+    def _verdict(self, walked: _Walked, solvers: Solvers) -> Meant:
+        if walked.problem:
+            return Meant("not proved", walked.problem)
+        results = [store for store in walked.stores if _key(store.memory)[0] == "results" and store.memory.space == "global"]
+        if not results:
+            return Meant("in later kernels")
+        stores: "Dict[Memory, List[Tuple[int, Store]]]" = {}
+        for other in self.walked:
+            for store in other.stores:
+                if store.memory.space == "global" or other is walked:
+                    stores.setdefault(store.memory, []).append((other.number, store))
+        failed = [(other.number, other.memories) for other in self.walked if other.problem]
+        passing = Passing(stores, failed, self.of_atom)
+        try:
             for store in results:
-                failure = self._store(store, passing, solvers)
+                failure = self._store(store, walked, passing, solvers)
                 if failure is not None:
+                    if any(n > walked.number and store.memory in memories for n, memories in failed):
+                        raise NotProved("a result that a later kernel changes")
                     return Meant("refuted", failure=failure)
         except (NotProved, Unsupported, NotFollowed) as reason:
             return Meant("not proved", str(reason))
         except Unknown as error:
             return Meant("not proved", error.message)
         except (AssertionError, AttributeError, RecursionError, KeyError, IndexError, TypeError) as error:
-            return Meant("not proved", f"the walk fails, {type(error).__name__} {error}")
+            return Meant("not proved", f"the comparison fails, {type(error).__name__} {error}")
         return Meant("proved")
 
     def _supported(self, launch: "Any") -> None:
@@ -128,7 +197,7 @@ class Semantics:
                 ops.position(leaf.shape, index)
                 Element(self.computation, self.parameter).of(leaf.value, index, leaf.output)
 
-    def _store(self, store: Store, passing: Passing, solvers: Solvers) -> "Optional[Failure]":
+    def _store(self, store: Store, walked: _Walked, passing: Passing, solvers: Solvers) -> "Optional[Failure]":
         buffer, result, start = _key(store.memory)
         if start:
             raise NotProved("a part of a result's buffer")
@@ -141,10 +210,8 @@ class Semantics:
             raise NotProved("a store beside the places of elements")
         place = Term(tuple((atom, factor // width) for atom, factor in offset.parts), offset.constant // width)
         element = Element(self.computation, self.parameter)
-        given = [*store.path, *(terms.negated(self._reached(later, store)) for later in self._later(store))]
-        if any(condition.kind == "false" for condition in given):
-            return None     # all of it is overwritten
-        place_of = Place(self.meaning.found.groups, store.loops, store.path)
+        later = list(self._later(store, walked))
+        place_of = Place(walked.groups, store.loops, store.path)
         lanes: "List[_Lane]" = []
         for n in range(store.value.size // width):
             index = tuple(terms.variable(f"i{d}", 0, size - 1, True) if size > 1 else terms.ZERO
@@ -152,24 +219,32 @@ class Semantics:
             at = terms.equal(ops.position(leaf.shape, index), place + number(n))
             if at.kind == "false":
                 continue    # padding
-            says = Reads({})
+            hidden = [self._reached(other, store, n * width, width, near, self.of_atom) for other, near in later]
+            if any(condition.kind == "true" for condition in hidden):
+                continue    # it is overwritten
+            says = Reads(element.of_atom)
             says.add(element.of(leaf.value, index, leaf.output))
+            self.of_atom.update(element.of_atom)
             if says.lost:
                 raise NotProved(says.lost)
-            for conditions, does in self._ways(expressions.part(store.value, n * width, width), passing, place_of):
-                lanes.append(_Lane(index, both(at, *conditions), does, says))
+            # the integers that decide where this store and later ones go
+            decide = [self.of_atom[atom] for atom in sorted(terms.all_free([store.offset, *store.path, *hidden]), key=lambda a: a.number)
+                      if atom in self.of_atom and self.of_atom[atom].kind == "read"]
+            for conditions, does in self._ways([expressions.part(store.value, n * width, width), *decide], passing, walked.number, place_of):
+                lanes.append(_Lane(index, both(at, *conditions, *map(terms.negated, hidden)), does, says,
+                                   any(condition.kind == "false" for condition in hidden)))
             if len(lanes) > MOST_LANES:
                 raise NotProved("a value with too many ways through memory")
         together = TOGETHER if not passing.known else 2
         for begin in range(0, len(lanes), together):
-            failure = self._compared(lanes[begin:begin + together], given, store, solvers, result)
+            failure = self._compared(lanes[begin:begin + together], [*store.path], store, solvers, result)
             if failure is not None:
                 return failure
         return None
 
-    def _ways(self, value: Expression, passing: Passing,
+    def _ways(self, values: "Sequence[Expression]", passing: Passing, launch: int,
               place: Place) -> "Iterator[Tuple[List[Condition], Reads]]":
-        """Yield what a value reads, for each way on which it passed through memory that kernels write, with the conditions
+        """Yield what values read, for each way on which they passed through memory that kernels write, with the conditions
         of the way. One of the ways is the true one.
         """
         waiting: "List[Dict[Expression, Tuple[Condition, Expression]]]" = [{}]
@@ -190,34 +265,40 @@ class Semantics:
                     return []
                 return [(terms.TRUE, chosen[read][1])]
             reads = Reads(self.of_atom, passed)
-            reads.add(value)
+            for value in values:
+                reads.add(value)
             if reads.lost:
                 raise NotProved(reads.lost)
             if missing:
-                waiting += [{**chosen, missing[0]: way} for way in passing.values(missing[0], self.number, place)]
+                waiting += [{**chosen, missing[0]: way} for way in passing.values(missing[0], launch, place)]
                 if len(waiting) > MOST_LANES:
                     raise NotProved("a value with too many ways through memory")
                 continue
             yield [condition for condition, _ in chosen.values()], reads
 
-    def _later(self, store: Store) -> "List[Store]":
-        stored = self.meaning.values_stored
-        at = next(n for n, other in enumerate(stored) if other is store)
-        return [other for other in stored[at + 1:] if other.memory is store.memory and other.at is not store.at]
+    def _later(self, store: Store, walked: _Walked) -> "Iterator[Tuple[Store, bool]]":
+        """Yield the later stores to the same array; true for those of the same kernel."""
+        at = next(n for n, other in enumerate(walked.stores) if other is store)
+        yield from ((other, True) for other in walked.stores[at + 1:] if other.memory is store.memory and other.at is not store.at)
+        for later in self.walked[walked.number + 1:]:
+            yield from ((other, False) for other in later.stores if other.memory is store.memory)
 
     @staticmethod
-    def _reached(later: Store, store: Store) -> Condition:
-        """Return a condition under which the same work-item, in the same steps of the loops around both stores, overwrites
-        all bytes of a store by a later one. The step of the later store is computed from the place.
+    def _reached(later: Store, store: Store, first: int, width: int, near: bool,
+                 of_atom: "Dict[terms.Atom, Expression]") -> Condition:
+        """Return a condition under which some bytes of a store are overwritten by a later one: in the same kernel (near) by the
+        same work-item, in the same steps of the loops around both stores; in a later kernel by any work-item. The step of
+        the later store is computed from the place.
         """
         common = 0
         for a, b in zip(later.loops, store.loops):
             if a != b:
                 break
             common += 1
-        own = {atom for k in later.loops[common:] for atom in k.free}
+        own = {atom for k in later.loops[common:] for atom in k.free} if near else \
+            {atom for atom in terms.all_free([later.offset, *later.path]) if "!" in atom.name and atom.known}
         offset, path = later.offset, list(later.path)
-        rest = store.offset - Term(tuple((atom, f) for atom, f in offset.parts if atom not in own), offset.constant)
+        rest = store.offset + number(first) - Term(tuple((atom, f) for atom, f in offset.parts if atom not in own), offset.constant)
         conditions: "List[Condition]" = []
         for atom, factor in sorted(((a, f) for a, f in offset.parts if a in own), key=lambda part: -part[1]):
             if factor <= 0:
@@ -227,8 +308,9 @@ class Semantics:
             rest = rest - step.times(factor)
             path = [terms.substituted(c, atom, step) for c in path]
             own.discard(atom)
-        conditions += [terms.at_most(terms.ZERO, rest), terms.at_most(rest + number(store.value.size), number(later.value.size))]
-        if terms.all_free([rest, *path]) & own or not all(atom.known for atom in terms.all_free([rest, *path])):
+        conditions += [terms.at_most(terms.ZERO, rest), terms.at_most(rest + number(width), number(later.value.size))]
+        free = terms.all_free([rest, *path])
+        if free & own or not all(expressions.is_decided(atom, of_atom) for atom in free):
             return terms.FALSE
         return both(*conditions, *path)
 
@@ -247,9 +329,11 @@ class Semantics:
                     continue
                 if answer.kind == "unknown":
                     raise NotProved("no solver decides it in time")
+                if lane.changed:
+                    raise NotProved("an element that a later store may change")
                 if own and lane.does.rough:
                     raise NotProved("a mask of lanes")
-                if not all(atom.known for atom in free):
+                if not all(expressions.is_decided(atom, self.of_atom) for atom in free):
                     raise NotProved("an element that read integers select")
                 values = digits.values({atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()})
                 return self._failure(lane, values, store, result, _values(printer, answer, free))
@@ -292,7 +376,19 @@ class Semantics:
         conditions = _relevant([*digits.ranges, *(digits.of(condition) for condition in given)], free)
         lines = [f"(or {' '.join(cases)} false)", *(printer.condition(c) for c in conditions)]
         free |= terms.all_free(conditions)
+        lines += self._equal(printer, digits, free)
         return solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about), printer, free, digits
+
+    def _equal(self, printer: Printer, digits: Digits, free: "Any") -> "List[str]":
+        """Return the conditions that integers which were read from the same place are equal."""
+        known = [(terms.of(atom), self.of_atom[atom]) for atom in sorted(free, key=lambda a: a.number)
+                 if not atom.known and atom in self.of_atom and self.of_atom[atom].kind == "read"]
+        lines = []
+        for (x, a), (y, b) in itertools.combinations(known, 2):
+            if a.parts[0] is b.parts[0] and a.size == b.size and terms.bounds(x) == terms.bounds(y):
+                same = _same(printer, digits.of(a.parts[1]), a.size, digits.of(b.parts[1]), b.size)
+                lines.append(f"(=> {same} (= {printer.term(x)} {printer.term(y)}))")
+        return lines
 
     def _failure(self, lane: _Lane, values: "Any", store: Store, result: int, text: str) -> Failure:
         """Return the failure with the element of the result, the elements that the text reads, and those of HLO."""
@@ -325,10 +421,35 @@ def _listed(reads: Reads, values: "Any") -> str:
 def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
     """Return the condition that one of two places, with their sizes in bytes, is inside of the other."""
     if size == other:
-        return printer.condition(terms.equal(x, y))
+        return printer.condition(split(terms.equal(x, y)))
     if size > other:
         x, size, y, other = y, other, x, size
     return f"(and {printer.condition(terms.at_most(y, x))} {printer.condition(terms.at_most(x + number(size), y + number(other)))})"
+
+
+def split(condition: Condition) -> Condition:
+    """Return the same condition with each equation of sums of digits split into equations of digits: if all terms of a sum
+    but some are multiples of m, and the sum of these is between -m and m, it is 0, and so is the rest divided by m.
+    """
+    if condition.kind in ("and", "or", "not"):
+        parts = [split(part) for part in condition.of if isinstance(part, Condition)]
+        return both(*parts) if condition.kind == "and" else terms.either(*parts) if condition.kind == "or" else terms.negated(parts[0])
+    if condition.kind != "eq":
+        return condition
+    (term,) = condition.of
+    assert isinstance(term, Term)
+    step = math.gcd(*(f for _, f in term.parts))
+    if term.constant % step:
+        return terms.FALSE
+    term = Term(tuple((atom, f // step) for atom, f in term.parts), term.constant // step)
+    for m in sorted({abs(f) for _, f in term.parts if abs(f) > 1}, reverse=True):
+        for constant in (term.constant % m, term.constant % m - m):
+            rest = Term(tuple((atom, f) for atom, f in term.parts if f % m), constant)
+            lo, hi = terms.bounds(rest)
+            if -m < lo and hi < m and rest.parts != term.parts:
+                whole = Term(tuple((atom, f // m) for atom, f in term.parts if f % m == 0), (term.constant - constant) // m)
+                return both(split(terms.equal(rest, terms.ZERO)), split(terms.equal(whole, terms.ZERO)))
+    return Condition("eq", term)
 
 
 class Digits:
@@ -356,7 +477,7 @@ class Digits:
             for atom in sorted(part.free, key=lambda a: a.number):
                 if atom in self.sums:
                     made = terms.substituted(made, atom, self.sums[atom])
-            self.known[part] = made
+            self.known[part] = split(made) if isinstance(made, Condition) else made
         return self.known[part]
 
     def values(self, values: "Dict[terms.Atom, int]") -> "Dict[terms.Atom, int]":

@@ -132,9 +132,37 @@ X = "  x = f32[4,16] parameter(0)\n"
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = 0.0f; r0[i] = p0[i];", "proved", ""),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = 0.0f; if (t) r0[i] = p0[i];", "refuted", "is computed from nothing"),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = p0[i]; r0[i] = 0.0f;", "refuted", "is computed from nothing"),
+    # shared memory
+    (X + "  ROOT y = f32[4,16] reverse(x), dimensions={1}\n",
+     "__local float tile[17]; tile[t] = p0[i]; barrier(CLK_LOCAL_MEM_FENCE); r0[i] = tile[15 - t];", "proved", ""),
+    (X + "  ROOT y = f32[4,16] reverse(x), dimensions={1}\n",
+     "__local float tile[17]; tile[t] = p0[i]; barrier(CLK_LOCAL_MEM_FENCE); r0[i] = tile[t ^ 14];", "refuted", "but HLO says"),
+    (X + "  ROOT y = f32[4,16] reverse(x), dimensions={1}\n",
+     "__local float tile[17]; if (t) tile[t] = p0[i]; barrier(CLK_LOCAL_MEM_FENCE); r0[i] = tile[15 - t];", "not proved",
+     "tile, which is not proved written before it is read"),
+    # selections by index, by masks of lanes too
+    (X + "  n = s32[4,16] iota(), iota_dimension=1\n  m = s32[4,16] iota(), iota_dimension=0\n  c = pred[4,16] compare(n, m), direction=LT\n"
+     "  z = f32[] constant(0)\n  b = f32[4,16] broadcast(z), dimensions={}\n  ROOT y = f32[4,16] select(c, x, b)\n",
+     "r0[i] = t < g ? p0[i] : 0.0f;", "proved", ""),
+    (X + "  n = s32[4,16] iota(), iota_dimension=1\n  m = s32[4,16] iota(), iota_dimension=0\n  c = pred[4,16] compare(n, m), direction=LT\n"
+     "  z = f32[] constant(0)\n  b = f32[4,16] broadcast(z), dimensions={}\n  ROOT y = f32[4,16] select(c, x, b)\n",
+     "r0[i] = t <= g ? p0[i] : 0.0f;", "refuted", "but HLO says nothing"),
+    # integers in memory select
+    ("  x = f32[9,16] parameter(0)\n  k = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+     "  ROOT y = f32[4,16] dynamic-slice(x, k, z), dynamic_slice_sizes={4,16}\n",
+     "const int k = *(__global const int *)p1, n = k < 0 ? 0 : k > 5 ? 5 : k; r0[i] = p0[i + n * 16];", "proved", ""),
+    ("  x = f32[9,16] parameter(0)\n  k = s32[] parameter(1)\n  z = s32[] constant(0)\n"
+     "  ROOT y = f32[4,16] dynamic-slice(x, k, z), dynamic_slice_sizes={4,16}\n",
+     "const int k = *(__global const int *)p1, n = k < 0 ? 0 : k > 4 ? 4 : k; r0[i] = p0[i + n * 16];", "refuted", "but HLO says"),
+    ("  x = f32[9,16] parameter(0)\n  k = s32[4,1] parameter(1)\n  ROOT y = f32[4,16] gather(x, k), offset_dims={1}, "
+     "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,16}\n",
+     "const int k = ((__global const int *)p1)[g], n = k < 0 ? 0 : k > 8 ? 8 : k; r0[i] = p0[n * 16 + t];", "proved", ""),
+    ("  x = f32[9,16] parameter(0)\n  k = s32[4,1] parameter(1)\n  ROOT y = f32[4,16] gather(x, k), offset_dims={1}, "
+     "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,16}\n",
+     "const int k = ((__global const int *)p1)[3 - g], n = k < 0 ? 0 : k > 8 ? 8 : k; r0[i] = p0[n * 16 + t];", "refuted", "but HLO says"),
 ])
 def test_kernels_by_hand(tmp_path: Path, hlo: str, body: str, kind: str, said: str) -> None:
-    inputs = [math.prod(int(n) for n in of.split(",")) for of in re.findall(r"f32\[([\d,]*)\]\S* parameter", hlo)]
+    inputs = [math.prod(int(n) for n in of.split(",") if n) for of in re.findall(r"[fs]32\[([\d,]*)\]\S* parameter", hlo)]
     found = by_hand(tmp_path, hlo, body, inputs, 64)
     assert found.meant is not None and found.meant.kind == kind, found.line()
     assert said in found.line() and (found.kind == "REFUTED") == (kind == "refuted"), found.line()
