@@ -26,7 +26,6 @@ from gen.certify.terms import Condition, Printer, Term, both, number
 from gen.certify.text import Unknown
 from gen.certify.values import Memory
 from gen.hlo.graph import Computation
-from gen.hlo.launches import has_steps
 from gen.hlo.leaves import Leaf, result_leaves
 
 MOST_LANES = 400        # maximum number of elements of a store, each counted for each way on which its value may come
@@ -140,7 +139,7 @@ class Semantics:
         made = _Walked(len(self.walked), launch, set(self.memories_of(launch).values()))
         meaning.until = start + WALK_SECONDS
         try:
-            if has_steps(self.computation):
+            if _has_loops(self.computation):
                 raise NotProved("a program with loops or branches")
             self._supported(launch)
             meaning.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
@@ -219,7 +218,8 @@ class Semantics:
             at = terms.equal(ops.position(leaf.shape, index), place + number(n))
             if at.kind == "false":
                 continue    # padding
-            hidden = [self._reached(other, store, n * width, width, near, self.of_atom) for other, near in later]
+            known = [self._reached(other, store, n * width, width, near, self.of_atom) for other, near in later]
+            hidden = [condition for condition in known if condition is not None]
             if any(condition.kind == "true" for condition in hidden):
                 continue    # it is overwritten
             says = Reads(element.of_atom)
@@ -232,7 +232,7 @@ class Semantics:
                       if atom in self.of_atom and self.of_atom[atom].kind == "read"]
             for conditions, does in self._ways([expressions.part(store.value, n * width, width), *decide], passing, walked.number, place_of):
                 lanes.append(_Lane(index, both(at, *conditions, *map(terms.negated, hidden)), does, says,
-                                   any(condition.kind == "false" for condition in hidden)))
+                                   len(hidden) < len(known)))
             if len(lanes) > MOST_LANES:
                 raise NotProved("a value with too many ways through memory")
         together = TOGETHER if not passing.known else 2
@@ -285,10 +285,10 @@ class Semantics:
 
     @staticmethod
     def _reached(later: Store, store: Store, first: int, width: int, near: bool,
-                 of_atom: "Dict[terms.Atom, Expression]") -> Condition:
+                 of_atom: "Dict[terms.Atom, Expression]") -> "Optional[Condition]":
         """Return a condition under which some bytes of a store are overwritten by a later one: in the same kernel (near) by the
         same work-item, in the same steps of the loops around both stores; in a later kernel by any work-item. The step of
-        the later store is computed from the place.
+        the later store is computed from the place. Return None if that fails.
         """
         common = 0
         for a, b in zip(later.loops, store.loops):
@@ -302,7 +302,7 @@ class Semantics:
         conditions: "List[Condition]" = []
         for atom, factor in sorted(((a, f) for a, f in offset.parts if a in own), key=lambda part: -part[1]):
             if factor <= 0:
-                return terms.FALSE
+                return None
             step = terms.quotient(rest, factor)
             conditions += [terms.at_most(number(atom.lo), step), terms.at_most(step, number(atom.hi))]
             rest = rest - step.times(factor)
@@ -311,7 +311,7 @@ class Semantics:
         conditions += [terms.at_most(terms.ZERO, rest), terms.at_most(rest + number(width), number(later.value.size))]
         free = terms.all_free([rest, *path])
         if free & own or not all(expressions.is_decided(atom, of_atom) for atom in free):
-            return terms.FALSE
+            return None
         return both(*conditions, *path)
 
     def _compared(self, lanes: "List[_Lane]", given: "List[Condition]", store: Store, solvers: Solvers,
@@ -396,6 +396,19 @@ class Semantics:
         question = f"element [{at}] of result {result} is computed from {_listed(lane.does, values)}, " \
                    f"but HLO says {_listed(lane.says, values)}"
         return Failure("refuted", question, store.at.line, store.at.column, text)
+
+
+def _has_loops(computation: Computation) -> bool:
+    """Return true if a computation, or one that it calls, has a loop or a branch."""
+    waiting, seen = [computation], set()    # type: List[Computation], Set[int]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            if any(i.opcode in ("while", "conditional") for i in one.instructions):
+                return True
+            waiting += [called for i in one.instructions for called in i.called]
+    return False
 
 
 def _key(memory: Memory) -> "Tuple[str, int, int]":
