@@ -2835,7 +2835,6 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   l = e->lin + e->lins;
   l->hash = hash;
   l->constant = constant;
-  l->lo = l->hi = 0;
   l->first = e->terms;
   l->count = count;
   l->next = *bucket;
@@ -3046,7 +3045,8 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   base = e->terms;
   whole = e->term + base;
   left = whole + count;
-  for (i = 0; i < count; ++i) {
+  for (; n < i; ++n) left[n] = t[n];
+  for (; i < count; ++i) {
     int64_t k = settp_map_residue(t[i].k, c);
     if (k) {
       left[n] = t[i];
@@ -3076,19 +3076,22 @@ SETT_INLINE void settp_map_row_add(int64_t *v, const int64_t *x, int64_t k) {
 
 SETT_INLINE void settp_map_row_start(int64_t *v, int64_t x) { v[0] = v[1] = v[2] = v[3] = v[4] = v[5] = x; }
 
+SETT_INLINE const int64_t *settp_map_lin_at_first(settp_map_engine *e, settp_map_lin *l) {
+  static const settp_map_row none = {{0}};
+  const settp_map_term *t = e->term + l->first, *end = t + l->count;
+  int64_t *v;
+  if (!SETTP_MAP_ROOM(e, row, rows, row_room, 1)) return none.at;
+  v = e->row[e->rows].at;
+  settp_map_row_start(v, l->constant);
+  for (; t < end; ++t) settp_map_row_add(v, e->atom[t->atom].at, t->k);
+  l->sample = e->rows++;
+  return v;
+}
+
+/* Return the values of a form at the samples. They are computed once. */
 SETT_INLINE const int64_t *settp_map_lin_at(settp_map_engine *e, int32_t a) {
   settp_map_lin *l = e->lin + a;
-  if (l->sample < 0) {
-    static const settp_map_row none = {{0}};
-    const settp_map_term *t = e->term + l->first, *end = t + l->count;
-    int64_t *v;
-    if (!SETTP_MAP_ROOM(e, row, rows, row_room, 1)) return none.at;
-    v = e->row[e->rows].at;
-    settp_map_row_start(v, l->constant);
-    for (; t < end; ++t) settp_map_row_add(v, e->atom[t->atom].at, t->k);
-    l->sample = e->rows++;
-  }
-  return e->row[l->sample].at;
+  return l->sample < 0 ? settp_map_lin_at_first(e, l) : e->row[l->sample].at;
 }
 
 /* floor(a / b) for b > 0. A 32-bit division is several times faster and is used if a and b are small enough */
@@ -3153,13 +3156,13 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
 /* Return 1 if all atoms of the form are variables of which nothing but bounds is known. Then the sum of their intervals is exact, and no other form
  * has the same values. */
 SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
-  settp_map_lin *l = e->lin + a;
-  if (!l->affine) {
-    const settp_map_term *t = e->term + l->first, *end = t + l->count;
+  if (e->facts) return 0;
+  if (!e->lin[a].affine) {
+    const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
     while (t < end && e->atom[t->atom].kind == SETTP_MAP_ATOM_VAR) ++t;
-    l->affine = t == end ? 1 : 2;
+    e->lin[a].affine = t == end ? 1 : 2;
   }
-  return l->affine == 1 && !e->facts;
+  return e->lin[a].affine == 1;
 }
 
 /* Return the index within l of its first term that is a minimum or maximum, or SETTP_MAP_NONE. *count receives the number of such terms. */
@@ -3191,6 +3194,9 @@ SETT_INLINE int settp_map_lattice_sides(settp_map_engine *e, int32_t l, int32_t 
 
 SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a);
 
+/* Return 1 for INT64_MAX and INT64_MIN. */
+SETT_INLINE int settp_map_unbounded(int64_t bound) { return (uint64_t)bound - (uint64_t)INT64_MAX <= 1; }
+
 /* I1: return the sum of the intervals of the terms. */
 SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
@@ -3199,8 +3205,8 @@ SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32
   for (; t < end; ++t) {
     const settp_map_atom *x = e->atom + t->atom;
     int64_t lo = t->k < 0 ? x->hi : x->lo, hi = t->k < 0 ? x->lo : x->hi;
-    lower &= lo != INT64_MIN && lo != INT64_MAX && !settp_map_mul(lo, t->k, &lo) && !settp_map_add(r.lo, lo, &r.lo);
-    upper &= hi != INT64_MIN && hi != INT64_MAX && !settp_map_mul(hi, t->k, &hi) && !settp_map_add(r.hi, hi, &r.hi);
+    if (settp_map_unbounded(lo) || settp_map_mul(lo, t->k, &lo) || settp_map_add(r.lo, lo, &r.lo)) lower = 0;
+    if (settp_map_unbounded(hi) || settp_map_mul(hi, t->k, &hi) || settp_map_add(r.hi, hi, &r.hi)) upper = 0;
   }
   return settp_map_interval(lower ? r.lo : INT64_MIN, upper ? r.hi : INT64_MAX);
 }
@@ -3235,6 +3241,18 @@ SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32
   return s < s_end && t < t_end;
 }
 
+/* Return 1 if each term of f, multiplied by t, is a term of a. */
+SETT_INLINE int settp_map_lin_holds(const settp_map_engine *e, int32_t a, int32_t f, int64_t t) {
+  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *x = e->term + e->lin[a].first,
+                       *x_end = x + e->lin[a].count;
+  int64_t k;
+  for (; s < s_end; ++s, ++x) {
+    while (x < x_end && x->atom < s->atom) ++x;
+    if (x == x_end || x->atom != s->atom || settp_map_mul(s->k, t, &k) || x->k != k) return 0;
+  }
+  return 1;
+}
+
 /* Return a - t * (F - m * q) if it has at most `most` terms. */
 SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t,
                                        int32_t most) {
@@ -3245,35 +3263,36 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
   return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* For the quotient k * Q(F, m) in term i of a, move all terms that k divides into F, so that a = k * floor(moved / m) + rest. Return (moved, m), or 0
- * if nothing moves or a has too many terms. */
-SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, int32_t *moved,
-                                   int32_t *rest) {
-  settp_map_term q = e->term[e->lin[a].first + i];
-  int32_t pass, j, n, count = e->lin[a].count, own = e->lin[form.lin].count;
+/* For the quotient k * Q(F, m) in term i of a: return a set of bits, one for each other term that k divides and that can be moved into F, so that
+ * a = k * floor(moved / m) + rest. Return 0 if a has too many terms. */
+SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, int32_t i, settp_map_form form) {
+  const settp_map_term *t = e->term + e->lin[a].first;
+  int32_t j, count = e->lin[a].count;
   uint64_t moves = 0;
-  int64_t k = 0;
-  if (count > 64) return 0;
-  for (j = 0; j < count; ++j) {
-    int64_t x = e->term[e->lin[a].first + j].k;
-    if (j != i && (x == q.k || x % q.k == 0) && !settp_map_mul(x / q.k, form.c, &k)) moves |= (uint64_t)1 << j;
+  int64_t own = t[i].k, k;
+  for (j = 0; j < count && count <= 64; ++j)
+    if (j != i && t[j].k % own == 0 && !settp_map_mul(t[j].k / own, form.c, &k)) moves |= (uint64_t)1 << j;
+  return moves;
+}
+
+/* Return the form `moved` of settp_map_lin_moves, or `rest` if that is set. */
+SETT_INLINE int32_t settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, uint64_t moves,
+                                       int rest) {
+  int32_t j, n = 0, count = e->lin[a].count;
+  int64_t own = e->term[e->lin[a].first + i].k;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count + e->lin[form.lin].count)) return SETTP_MAP_NONE;
+  if (rest) {
+    for (j = 0; j < count; ++j)
+      if (j != i && !(moves >> j & 1)) e->term[e->terms + n++] = e->term[e->lin[a].first + j];
+    return settp_map_lin_make(e, e->lin[a].constant, n);
   }
-  if (!moves) return 0;
-  for (pass = 0; pass < 2; ++pass) {
-    int32_t made;
-    if (!SETTP_MAP_ROOM(e, term, terms, term_room, count + own)) return 0;
-    n = pass ? 0 : settp_map_terms_copy(e, form.lin);
-    for (j = 0; j < count && n >= 0; ++j) {
+  n = settp_map_terms_copy(e, form.lin);
+  for (j = 0; j < count && n >= 0; ++j)
+    if (moves >> j & 1) {
       settp_map_term x = e->term[e->lin[a].first + j];
-      if (j == i || (int)(moves >> j & 1) == pass) continue;
-      n = settp_map_terms_add(e, n, x.atom, pass ? x.k : x.k / q.k * form.c);
+      n = settp_map_terms_add(e, n, x.atom, x.k / own * form.c);
     }
-    if (n < 0) return 0;
-    made = settp_map_lin_make(e, pass ? e->lin[a].constant : e->lin[form.lin].constant, n);
-    if (made < 0) return 0;
-    *(pass ? rest : moved) = made;
-  }
-  return 1;
+  return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, e->lin[form.lin].constant, n);
 }
 
 /* I3, I4: remove either a digit of a form F or an atom of F from form a, so that the fewest atoms remain. */
@@ -3324,9 +3343,11 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, 
     if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
-      int32_t moved, rest;
+      uint64_t moves = settp_map_lin_moves(e, a, i, form);
+      int32_t moved = moves ? settp_map_lin_move(e, a, i, form, moves, 0) : SETTP_MAP_NONE,
+              rest = moved < 0 ? moved : settp_map_lin_move(e, a, i, form, moves, 1);
       sett_map_interval part;
-      if (!settp_map_lin_move(e, a, i, form, &moved, &rest)) continue;
+      if (rest < 0) continue;
       part = settp_map_lin_interval(e, moved);
       part = settp_map_interval_scale(
           settp_map_interval(settp_map_sat_floor(part.lo, form.c), settp_map_sat_floor(part.hi, form.c)), q.k);
@@ -3573,12 +3594,16 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
       if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
       for (f = e->atom[q.atom].form; f >= 0 && !proved; f = e->form[f].next) {
         settp_map_form form = e->form[f];
-        int32_t count = e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8, moved = 0, rest = 0;
+        int32_t count = e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8, at = 0, rest;
         int64_t seen[9];
         int tried = 0, k;
+        sett_map_interval one = {0, -1}; /* of F mod m, once it is computed */
         if (pass) {
           int64_t a, b;
-          if (e->proofs >= e->proof_end || !settp_map_lin_move(e, l, i, form, &moved, &rest)) continue;
+          uint64_t moves = e->proofs < e->proof_end ? settp_map_lin_moves(e, l, i, form) : 0;
+          if (!moves) continue;
+          rest = settp_map_lin_move(e, l, i, form, moves, 1);
+          if (rest < 0) continue;
           ++e->proofs;
           r = settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
           if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.lo), &a) ||
@@ -3593,7 +3618,7 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
           b = settp_map_floor(b, q.k < 0 ? -q.k : q.k);
           if (settp_map_mul(a, form.c, &a) || settp_map_mul(b, form.c, &b) || settp_map_add(b, form.c - 1, &b))
             continue;
-          proved = settp_map_prove_step(e, moved, a, b, depth + 1);
+          proved = settp_map_prove_step(e, settp_map_lin_move(e, l, i, form, moves, 0), a, b, depth + 1);
           continue;
         }
         for (pick = -1; pick < count && !proved; ++pick) {
@@ -3604,14 +3629,17 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
             t = -(q.k / form.c);
           } else {
             settp_map_term x = e->term[e->lin[form.lin].first + pick];
-            int64_t own = settp_map_lin_coefficient(e, l, x.atom);
-            if (!own || own % x.k) continue;
-            t = own / x.k;
+            const settp_map_term *own = e->term + e->lin[l].first;
+            while (at < e->lin[l].count && own[at].atom < x.atom) ++at;
+            if (at == e->lin[l].count) break;
+            if (own[at].atom != x.atom || own[at].k % x.k) continue;
+            t = own[at].k / x.k;
           }
           for (k = 0; k < tried && seen[k] != t; ++k) {}
           if (k < tried) continue;
           seen[tried++] = t;
-          digit = settp_map_interval_scale(settp_map_mod_interval(e, form.lin, form.c), t);
+          if (one.lo > one.hi) one = settp_map_mod_interval(e, form.lin, form.c);
+          digit = settp_map_interval_scale(one, t);
           if (settp_map_add(lo, settp_map_neg(digit.lo), &a) || settp_map_add(hi, settp_map_neg(digit.hi), &b) || a > b)
             continue;
           if (e->proofs >= e->proof_end) continue;
@@ -3905,13 +3933,6 @@ SETT_INLINE int settp_map_all_positive_terms(const settp_map_term *t, int32_t co
   int32_t i;
   for (i = 0; i < count; ++i)
     if (t[i].k < 0) return 0;
-  return 1;
-}
-
-SETT_INLINE int settp_map_no_positive_terms(const settp_map_term *t, int32_t count) {
-  int32_t i;
-  for (i = 0; i < count; ++i)
-    if (t[i].k > 0) return 0;
   return 1;
 }
 
@@ -4660,11 +4681,11 @@ SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *
   int32_t i, f, rest;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_map_term q = e->term[e->lin[l].first + i];
-    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    if (q.k == 1 || q.k == -1 || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
       int32_t own = e->lin[form.lin].count;
-      if (q.k % form.c || settp_map_lin_shared(e, form.lin, l) < own) continue;
+      if (own >= e->lin[l].count || q.k % form.c || !settp_map_lin_holds(e, l, form.lin, -(q.k / form.c))) continue;
       *t = -(q.k / form.c);
       *name = f;
       rest = settp_map_lin_take(e, l, form.lin, form.c, q.atom, *t, e->lin[l].count - own - 1);
@@ -4735,10 +4756,11 @@ SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, in
 /* Return a * b as a sum of monomials. Return one atom for it if there are too many monomials or they might overflow. */
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b) {
   int64_t g, h, k;
-  int32_t t = e->lattices ? settp_map_product_lattice(e, a, b) : SETTP_MAP_NONE, sum;
-  if (t >= 0) return t;
+  int32_t t, sum;
   if (!e->lin[a].count) return settp_map_lin_scale(e, b, e->lin[a].constant, 0);
   if (!e->lin[b].count) return settp_map_lin_scale(e, a, e->lin[b].constant, 0);
+  t = e->lattices ? settp_map_product_lattice(e, a, b) : SETTP_MAP_NONE;
+  if (t >= 0) return t;
   if (settp_map_sat_mul(settp_map_lin_reach(e, a), settp_map_lin_reach(e, b)) < (int64_t)1 << 61) {
     settp_map_monomial x[SETTP_MAP_MONOMIALS_MAX], y[SETTP_MAP_MONOMIALS_MAX], both;
     int i, j, n = settp_map_monomials(e, a, x), m = settp_map_monomials(e, b, y);
@@ -5869,7 +5891,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
     case SETTP_MAP_XOR: e->xors = 1; return settp_map_lin_xor(e, a, b);
     default: break;
   }
-  y = settp_map_lin_interval(e, b);
+  y = e->lin[b].count ? settp_map_lin_interval(e, b) : settp_map_interval(e->lin[b].constant, e->lin[b].constant);
   if (y.lo < y.hi && (y.lo > 0 || y.hi < 0) && y.lo != INT64_MIN) {
     int32_t up = op == SETTP_MAP_CEILDIV ? -1 : 1;
     q = settp_map_divide_by(e, settp_map_lin_scale(e, a, y.lo > 0 ? up : -up, 0),
@@ -5920,7 +5942,7 @@ SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
   known->range = NULL;
 }
 
-/* R0: return floor(x / c) for x a sum of k * y over nodes y. Search a divisor g of c such that the y whose coefficients g does not divide sum up to
+/* R0: return floor(x / c), c > 1, for x a sum of k * y over nodes y. Search a divisor g of c such that the y whose coefficients g does not divide sum up to
  * less than g, so that they vanish. Return SETTP_MAP_NONE if there is no such g. */
 SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x,
                                          int64_t c) {
@@ -5932,7 +5954,6 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
   sett_expr stack[SETTP_MAP_MOST_ROOM];
   int64_t constant = 0, k, g, last = 0;
   int parts = 0, depth = 0, i, n;
-  if (settp_map_at(e->arena, x)->op != SETTP_MAP_ADD || c < 2) return SETTP_MAP_NONE;
   stack[depth++] = x;
   while (depth) {
     const settp_map_node *node = settp_map_at(e->arena, stack[--depth]);
@@ -5980,8 +6001,9 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
 /* Record for P12 that l is the form of an operation of the map. Sums, and products with forms of variables, are not recorded. */
 SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int32_t a, int32_t b) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
-  int32_t tree = 1 + (x->op ? x->tree : 2 * x->count + 1) + (y->op ? y->tree : 2 * y->count + 1);
+  int32_t tree;
   if (a == l || b == l || (op <= SETTP_MAP_MUL && (settp_map_lin_affine(e, a) || settp_map_lin_affine(e, b)))) return;
+  tree = 1 + (x->op ? x->tree : 2 * x->count + 1) + (y->op ? y->tree : 2 * y->count + 1);
   e->lin[l].op = (unsigned char)op;
   e->lin[l].a = a;
   e->lin[l].b = b;
@@ -6028,7 +6050,8 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       b = lin[bt];
       r = settp_map_interval_op((int)n->op, range[at], range[bt]);
       if ((n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_MOD) &&
-          settp_map_is_constant(e->arena, settp_map_b(n), &c) && c > 1) {
+          settp_map_is_constant(e->arena, settp_map_b(n), &c) && c > 1 &&
+          settp_map_at(e->arena, settp_map_a(n))->op == SETTP_MAP_ADD) {
         const settp_map_memo *m = settp_map_memo_find(e, a, c);
         int32_t q = m && m->value >= 0 ? SETTP_MAP_NONE : settp_map_divide_sum(e, known, settp_map_a(n), c);
         if (q >= 0) {
@@ -6096,13 +6119,6 @@ SETT_INLINE int settp_map_form_lighter(const settp_map_engine *e, int32_t lin, i
   return 1;
 }
 
-SETT_INLINE int settp_map_no_worse_than_minus_one(const settp_map_engine *e, int32_t l) {
-  int32_t i;
-  for (i = 0; i < e->lin[l].count; ++i)
-    if (e->term[e->lin[l].first + i].k < -1) return 0;
-  return 1;
-}
-
 /* Return the form with each coefficient and the constant replaced by its residue modulo m in [0, m). */
 SETT_INLINE int32_t settp_map_lin_positive(settp_map_engine *e, int32_t l, int64_t m) {
   int32_t i, n = 0, count = e->lin[l].count;
@@ -6115,18 +6131,28 @@ SETT_INLINE int32_t settp_map_lin_positive(settp_map_engine *e, int32_t l, int64
   return settp_map_lin_make(e, settp_map_mod(e->lin[l].constant, m), n);
 }
 
+/* The same with coefficients in (-m/2, m/2]. Return SETTP_MAP_NONE if none of them is negative, or if one is less than -1. */
+SETT_INLINE int32_t settp_map_lin_minus_one(settp_map_engine *e, int32_t l, int64_t m) {
+  int32_t i, quotient = 0, rest = 0, minus = 0;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    int64_t k = settp_map_residue(e->term[e->lin[l].first + i].k, m);
+    if (k < -1) return SETTP_MAP_NONE;
+    minus |= k < 0;
+  }
+  return minus && settp_map_lin_extract(e, l, m, &quotient, &rest) ? rest : SETTP_MAP_NONE;
+}
+
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l);
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr);
 
 /* Print l mod m as an expression, and return its number of nodes. Coefficients of l may be changed by multiples of m. */
 SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t m, sett_expr *expr) {
-  int32_t plus = settp_map_lin_positive(e, l, m), quotient = 0, least = 0, nodes;
+  int32_t plus = settp_map_lin_positive(e, l, m), least, nodes;
   int lattices;
-  if (plus < 0 || !settp_map_lin_extract(e, l, m, &quotient, &least)) return 0;
-  if (least != plus && settp_map_no_worse_than_minus_one(e, least) &&
-      settp_map_estimate(e, least) <= settp_map_estimate(e, plus))
-    plus = least;
+  if (plus < 0) return 0;
+  least = settp_map_lin_minus_one(e, l, m);
+  if (least >= 0 && settp_map_estimate(e, least) <= settp_map_estimate(e, plus)) plus = least;
   if (e->lattices && settp_map_lattice_at(e, l, &lattices) >= 0 &&
       settp_map_estimate(e, l) < settp_map_estimate(e, plus))
     plus = l;
@@ -6233,33 +6259,38 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
 /* Return the number of symbols that a factor adds to a summand. Its sign does not count, because it is the sign between the summands. */
 SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
 
-/* Estimate the number of nodes of a printed sum, term by term. Atoms that have no print yet are printed. */
-SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first, int32_t count, int64_t constant) {
-  int32_t i, n = constant ? 2 : 0;
-  int positive = constant > 0 || !count;
+/* Estimate the number of nodes of the printed summands and of the signs between them, term by term. Atoms that have no print yet are printed.
+ * *positive becomes 1 if a term is positive. */
+SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first, int32_t count, int *positive) {
+  int64_t n = count ? count - 1 : 0;
+  int32_t i;
   for (i = 0; i < count; ++i) {
     settp_map_term t = e->term[first + i];
     int32_t own = e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom);
     const settp_map_atom *x = e->atom + t.atom;
-    int64_t k = t.k;
-    if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && k % x->c == 0) {
-      k /= x->c;
+    if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
+      t.k /= x->c;
       own = 1;
     }
-    n += own + settp_map_factor_nodes(k) + (i ? 1 : 0);
-    positive |= k > 0;
-    if (n > 1 << 28) n = 1 << 28;
+    n += own + settp_map_factor_nodes(t.k);
+    *positive |= t.k > 0;
   }
-  return n + !positive;
+  return n > 1 << 28 ? 1 << 28 : (int32_t)n;
+}
+
+/* Return the number of nodes that a constant adds to `count` terms. One more is a minus before the first term if nothing is positive. */
+SETT_INLINE int32_t settp_map_constant_nodes(int64_t constant, int32_t count, int positive) {
+  return (constant ? 2 : 0) + !(positive || constant > 0 || !count);
 }
 
 SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned);
 
 SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
-  int32_t n = e->lin[l].plain;
+  int32_t n = e->lin[l].plain, count = e->lin[l].count;
+  int positive = 0;
   if (n) return n;
-  n = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
-  return e->lin[l].plain = n;
+  n = settp_map_terms_estimate(e, e->lin[l].first, count, &positive);
+  return e->lin[l].plain = n + settp_map_constant_nodes(e->lin[l].constant, count, positive);
 }
 
 /* Estimate the number of nodes of a printed sum. If it becomes smaller, one digit of the sum is printed as a mod. */
@@ -6296,42 +6327,44 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
     settp_map_term q = e->term[e->lin[l].first + i];
-    uint64_t support = e->atom[q.atom].support;
-    int64_t seen[8];
+    uint64_t other = ~e->atom[q.atom].support;
+    int64_t seen[8], size = q.k < 0 ? -q.k : q.k;
     int32_t tried = 0, a;
-    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN || q.k == 1 || q.k == -1) continue;
+    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || size == 1) continue;
     for (j = 0; j < e->lin[l].count && tried < 8; ++j) {
       settp_map_term t = e->term[e->lin[l].first + j];
       int64_t s = t.k < 0 ? -t.k : t.k, m;
       int32_t f, w, n = 0;
       int digit = 1; /* 1 while F - m * q may be in [0, m - 1] */
       sett_map_interval r;
-      if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support))
-        continue;
+      if (s >= size || (e->atom[t.atom].support & other) || size % s) continue;
       for (a = 0; a < tried && seen[a] != s; ++a) {}
       if (a < tried) continue;
       seen[tried++] = s;
       if (!SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[l].count)) return;
       for (k = 0; k < e->lin[l].count; ++k) {
         settp_map_term x = e->term[e->lin[l].first + k];
-        if (k == i || x.k % s || (e->atom[x.atom].support & ~support)) continue;
+        if (k == i || (e->atom[x.atom].support & other) || x.k % s) continue;
         x.k = q.k < 0 ? x.k / s : -(x.k / s);
         e->term[e->terms + n++] = x;
       }
-      m = (q.k < 0 ? -q.k : q.k) / s;
+      m = size / s;
       if (e->sampled) { /* check F - m * q at the samples, without making this form */
-        int64_t x[SETTP_MAP_SAMPLES], lo, hi;
-        settp_map_row_start(x, 0);
-        settp_map_row_add(x, e->atom[q.atom].at, -m);
-        for (k = 0; k < n; ++k) settp_map_row_add(x, e->atom[e->term[e->terms + k].atom].at, e->term[e->terms + k].k);
-        for (lo = hi = x[0], k = 1; k < SETTP_MAP_SAMPLES; ++k) {
-          if (x[k] < lo) lo = x[k];
-          if (x[k] > hi) hi = x[k];
+        int64_t lo = INT64_MAX, hi = INT64_MIN;
+        for (a = 0; a < SETTP_MAP_SAMPLES && (a < 2 || (uint64_t)hi - (uint64_t)lo < (uint64_t)m); ++a) {
+          uint64_t x = 0 - (uint64_t)m * (uint64_t)e->atom[q.atom].at[a];
+          for (k = 0; k < n; ++k) {
+            const settp_map_term *y = e->term + e->terms + k;
+            x += (uint64_t)y->k * (uint64_t)e->atom[y->atom].at[a];
+          }
+          if ((int64_t)x < lo) lo = (int64_t)x;
+          if ((int64_t)x > hi) hi = (int64_t)x;
         }
         if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)m) continue;
         digit = lo >= 0 && hi < m;
       }
       f = settp_map_lin_make(e, 0, n);
+      if (f >= 0 && settp_map_named(e, q.atom, f, m)) continue;
       w = settp_map_lin_plus(e, f, q.atom, -m);
       if (f < 0 || w < 0) continue;
       if (digit && settp_map_prove(e, w, 0, m - 1)) {
@@ -6354,7 +6387,8 @@ SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b)
 
 /* Estimate the number of nodes of l mod m; if `turned` is set, of (m - 1 - l) mod m. */
 SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned) {
-  int32_t i, n = 1;
+  int32_t i;
+  int64_t n = 1;
   int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0, positive = constant;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
@@ -6364,9 +6398,9 @@ SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64
       n += (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom)) + 1 +
            settp_map_factor_nodes(k);
     positive |= k > 0;
-    if (n > 1 << 28) n = 1 << 28;
   }
-  return n + 2 * constant + !positive;
+  n += 2 * constant + !positive;
+  return n > 1 << 28 ? 1 << 28 : (int32_t)n;
 }
 
 /* Return 1 if no two terms of a form share a variable. */
@@ -6393,8 +6427,8 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
       int64_t t = -(q.k / form.c), constant = 0, tm;
-      int32_t own[2];
-      int turns;
+      int32_t own[2], save = 0, j;
+      int turns, any = 0;
       if (best >= 0 && !settp_map_print_searches(e)) break;
       if (q.k % form.c || !settp_map_form_lighter(e, form.lin, q.atom) || !settp_map_lin_shares(e, form.lin, l) ||
           settp_map_mul(t, form.c, &tm))
@@ -6407,20 +6441,17 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       if (n < 0) continue;
       first = e->terms;
       e->terms += n; /* estimates may print and make forms, so the terms are protected from being overwritten */
+      left = settp_map_terms_estimate(e, first, n, &any);
+      for (j = 0; t != 1 && t != -1 && j < n && !save; ++j) /* P10 */
+        if (e->term[first + j].k == t || e->term[first + j].k == -t) save = 2;
       for (turned = 0; turned <= turns; ++turned) {
         int64_t k = turned ? -t : t, c = constant;
-        int32_t nodes = own[turned], j;
+        int32_t nodes;
         int positive;
         if (turned && settp_map_add(c, tm - t, &c)) continue;
-        left = settp_map_terms_estimate(e, first, n, c);
-        positive = settp_map_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
-        nodes += left + (n > 0) + (!n && c <= 0 && k < 0);
-        if (k > 0 && n && c <= 0 && settp_map_no_positive_terms(e->term + first, n)) --nodes;
-        for (j = 0; k != 1 && k != -1 && j < n; ++j) /* P10 */
-          if (e->term[first + j].k == k || e->term[first + j].k == -k) {
-            nodes -= 2;
-            break;
-          }
+        positive = c >= 0 && k > 0 && settp_map_all_positive_terms(e->term + first, n);
+        nodes = own[turned] + left + settp_map_constant_nodes(c, n, any) + (n > 0) + (!n && c <= 0 && k < 0) - save;
+        if (k > 0 && n && c <= 0 && !any) --nodes;
         if (nodes > best_nodes ||
             (nodes == best_nodes &&
              (best < 0                    ? !positive || best_positive
@@ -6531,7 +6562,7 @@ SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip,
                 absorb, alone, first, best_atom = 0;
-  int64_t best_c = 0, best_k = 0, k0 = 0;
+  int64_t best_c = 0, best_k = 0, k0 = 0, first_k;
   int best_positive = 0, best_turned = 0, whole;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
@@ -6544,12 +6575,12 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
   }
   if (heavy < 0 || k0 == INT64_MIN) return SETTP_MAP_NONE;
   first = heavy;
+  first_k = k0;
   for (i = -1; i < e->lin[l].count; ++i) {
     if (i >= 0) {
       settp_map_term t = e->term[e->lin[l].first + i];
-      if (t.atom == first || t.k != -settp_map_lin_coefficient(e, l, first) ||
-          e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || e->atom[t.atom].weight != e->atom[first].weight ||
-          !settp_map_print_searches(e))
+      if (t.k != -first_k || e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT ||
+          e->atom[t.atom].weight != e->atom[first].weight || !settp_map_print_searches(e))
         continue;
       heavy = t.atom;
       k0 = t.k;
@@ -6565,14 +6596,16 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
       moves[0] = 0;
       settp_map_absorbs(e, alone, form, k0, moves + 1);
       flips = k0 < 0 || moves[1] || !settp_map_all_positive(e, form.lin);
-      for (flip = 0; flip <= flips; ++flip)
+      for (flip = 0; flip <= flips; ++flip) {
+        int32_t own = flip ? SETTP_MAP_NONE : form.lin;
         for (absorb = i < 0 ? 0 : 1; absorb < 3; ++absorb) {
           int64_t k = flip ? -k0 : k0;
-          int32_t inner, own, rest = alone, nodes, left;
+          int32_t inner, rest = alone, nodes, left;
           int positive;
           if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
           if (flip && absorb < 2 && k < 0 && settp_map_all_positive(e, form.lin)) continue;
-          inner = own = flip ? settp_map_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
+          if (own < 0) own = settp_map_lin_scale(e, form.lin, -1, form.c - 1);
+          inner = own;
           if (own < 0 || (absorb && (inner = settp_map_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) ||
               !e->lin[inner].count)
             continue;
@@ -6595,6 +6628,7 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
           best_c = form.c;
           best_k = k;
         }
+      }
     }
   }
   if (best < 0) return SETTP_MAP_NONE;
@@ -7472,7 +7506,7 @@ SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, in
   y = x && x < nodes ? settp_map_print(e, b) : 0;
   if (!y || x + y > nodes) return nodes;
   made = settp_map_binary(e->arena, e->lin[l].op, e->lin[a].expr, e->lin[b].expr);
-  if (made < SETT_MAP_ERROR_COUNT) return nodes;
+  if (made < SETT_MAP_ERROR_COUNT || made == *expr) return nodes;
   x = settp_map_expr_symbols(e->arena, made);
   if (x >= settp_map_expr_symbols(e->arena, *expr)) return nodes;
   e->renamed = 1;
@@ -7495,6 +7529,11 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
       e->lin[l].expr = e->atom[t.atom].expr;
       return e->lin[l].nodes = nodes;
     }
+  }
+  if (!e->lin[l].count) {
+    e->lin[l].expr = sett_map_constant(e->arena, e->lin[l].constant);
+    if (e->lin[l].expr < SETT_MAP_ERROR_COUNT) e->error = SETT_MAP_ERROR_FULL;
+    return e->error ? 0 : (e->lin[l].nodes = 1);
   }
   room = e->lin[l].count * 3 + 20;
   part = (settp_map_part *)settp_map_take(e->arena, (size_t)room * sizeof *part);
