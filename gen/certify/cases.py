@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from gen.certify import queries, smt
+from gen.certify import programs, queries, smt
 from gen.certify.reader import Reader
+from gen.certify.programs import Call, Program
 from gen.certify.queries import Failure, Questions
 from gen.certify.semantics import Meant, Semantics
 from gen.certify.smt import Solvers
@@ -70,12 +71,13 @@ def certify(texts: "Mapping[str, str]", manifest: "Mapping[str, Any]", targets: 
         file = manifest["files"][target]
         for view, launches in ((target, about["launches"]), (f"{target} plain", about.get("plain_launches"))):
             if launches is not None:
-                verdicts += _program(texts[file], file, manifest, view, launches, folder, computation)
+                verdicts += _program(texts[file], texts.get(manifest["files"].get("header", ""), ""), file, manifest, view, launches,
+                                     folder, computation)
     return verdicts
 
 
-def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, launches: "Sequence[Mapping[str, Any]]",
-             folder: "Optional[Path]", computation: "Optional[Computation]" = None) -> "List[Verdict]":
+def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", view: str,
+             launches: "Sequence[Mapping[str, Any]]", folder: "Optional[Path]", computation: "Optional[Computation]" = None) -> "List[Verdict]":
     target = view.split()[0]
     verdicts: "List[Verdict]" = []
     places = _Places(manifest)
@@ -85,16 +87,18 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
         return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
     walk = Walk(reader, target)
     done: "List[Done]" = []
+    calls: "List[Call]" = []
     for launch in launches:
         start = time.perf_counter()
         solvers = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}")
         verdict = Verdict(launch["kernel"], view, "PROVED", 0, 0.0, file)
         accesses: "List[Access]" = []
+        calls.append(Call(None, solvers, verdict.failures))
         try:
             if launch["kernel"] not in reader.functions:
                 raise Unknown(f"no kernel {launch['kernel']} in this text")
             found = walk.kernel(launch["kernel"], places.of(launch), launch["blocks"], launch["threads"])
-            accesses = found.accesses
+            accesses, calls[-1].found = found.accesses, found
             Questions(found, solvers, verdict.failures).all()
         except Unknown as error:
             verdict.kind, verdict.reason = "UNKNOWN", error.place(file)
@@ -107,6 +111,7 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
     _written(manifest, places, done)
     if computation is not None:
         _meant(Semantics(computation, reader, target, manifest["aliases"]), launches, verdicts, view, folder)
+    _in_order(reader, target, header, launches, calls, {alias["result"] for alias in manifest["aliases"]})
     for verdict, solvers, _ in done:
         verdict.queries += solvers.count
         kinds = {failure.kind for failure in verdict.failures}
@@ -131,6 +136,27 @@ def _meant(semantics: Semantics, launches: "Sequence[Mapping[str, Any]]", verdic
         verdict.seconds += meant.seconds
         if meant.failure is not None:
             verdict.failures.append(meant.failure)
+
+
+def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapping[str, Any]]", calls: "Sequence[Call]",
+              in_place: "Set[int]") -> None:
+    """Ask about the calls in the order of the host's text. A failure to read that order counts for the last launch."""
+    for call in calls:
+        try:
+            programs.overwritten(call)
+        except Unknown as error:
+            call.failures.append(Failure("unknown", error.message, 0, 0))
+    if not any(argument["buffer"] in ("scratch", "local", "state") for launch in launches for argument in launch["arguments"]) \
+            and len(launches) == 1:
+        tree: "programs.Tree" = [0]     # no array between kernels: nothing depends on the order
+    else:
+        try:
+            tree = programs.order_of(reader, target, [launch["kernel"] for launch in launches], header)
+        except Unknown as error:
+            at = error.at
+            calls[-1].failures.append(Failure("unknown", error.message, at.line if at else 0, at.column if at else 0))
+            return
+    Program(calls, in_place).follow(tree)
 
 
 Done = Tuple[Verdict, Solvers, List[Access]]
@@ -180,13 +206,12 @@ class _Places:
         """Return the memory behind each pointer of a launch's kernel, by the pointer's name."""
         found: "Dict[str, Memory]" = {}
         for argument in launch["arguments"]:
-            number = 0 if argument["buffer"] == "scratch" else argument["number"]
-            key = argument["buffer"], number, argument["offset"]
+            key = argument["buffer"], argument["number"], argument["offset"]
             memory = self.known.get(key)
             bytes_of = None if argument.get("lead") else argument["bytes"]
             if memory is None or memory.bytes != bytes_of:
                 memory = self.known[key] = Memory(argument["name"], "global", bytes_of, key, base=argument["offset"])
-                self._share(self.same.get(key[:2], key[:2]), memory)
+                self._share(("scratch", 0) if key[0] == "scratch" else self.same.get(key[:2], key[:2]), memory)
             found[argument["name"]] = memory
         return found
 

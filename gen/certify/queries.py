@@ -6,13 +6,14 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import terms
 from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Atom, Condition, Printer, Term
-from gen.certify.values import Access, Found, Memory
+from gen.certify.values import Access, Found, Memory, Obligation
 
+Values = Dict[str, Dict[Atom, int]]      # the values of variables, by the suffix of their names in a query
 TOGETHER = 12               # maximum number of pairs of accesses in one query
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
 
@@ -58,8 +59,12 @@ class Questions:
             offset = printer.term(access.offset)
             inside = f"(and (<= 0 {offset}) (<= (* {access.unit} (+ {offset} {access.width})) {memory.bytes}))"
             word = "written" if access.write else "read"
+            def is_outside(at: Values, access: Access = access, size: int = memory.bytes) -> bool:
+                place = access.unit * terms.evaluate(access.offset, at[""])
+                return place < 0 or place + access.unit * access.width > size
+
             self._ask(printer, [f"(not {inside})"], access.path, [access.offset],
-                      f"{memory.name} is {word} outside of its {memory.bytes} bytes", access)
+                      f"{memory.name} is {word} outside of its {memory.bytes} bytes", access, is_outside)
 
     def wraps(self) -> None:
         """Ask whether each index stays in the range of its type."""
@@ -73,8 +78,12 @@ class Questions:
             printer = Printer()
             term = printer.term(obligation.term)
             wrong = f"(or (< {term} {terms._int(obligation.lo)}) (> {term} {terms._int(obligation.hi)}))"
+
+            def leaves(at: Values, of: Obligation = obligation) -> bool:
+                return not of.lo <= terms.evaluate(of.term, at[""]) <= of.hi
+
             self._ask(printer, [wrong], obligation.path, [obligation.term],
-                      f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation)
+                      f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation, leaves)
 
     def barriers(self) -> None:
         """Ask whether each barrier is reached by all work-items of a group or by none."""
@@ -86,7 +95,11 @@ class Questions:
             shared = frozenset(terms.all_free([condition]) - self.found.varying)
             printer = Printer()
             one, two = (printer.condition(condition, copy, shared) for copy in ("@1", "@2"))
-            self._ask(printer, [one, f"(not {two})"], (), [condition], "a barrier that not all of a group reach", barrier)
+
+            def differs(at: Values, condition: Condition = condition) -> bool:
+                return terms.holds(condition, at["@1"]) and not terms.holds(condition, at["@2"])
+
+            self._ask(printer, [one, f"(not {two})"], (), [condition], "a barrier that not all of a group reach", barrier, differs)
 
     # ---- two work-items ----
 
@@ -122,7 +135,10 @@ class Questions:
                     if peeled(a, b, differ, shared, self.solvers) or a is b and _determined(a, atoms, self.solvers):
                         continue
                     printer, question, line = self._race(a, [b], groups)
-                    self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a)
+                    def meet(at: Values, b: Access = b) -> bool:
+                        return self._meet(a, b, at, groups)
+
+                    self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a, meet)
 
     def _race(self, a: Access, others: "List[Access]", groups: bool) -> "Tuple[Printer, str, str]":
         """Return the query that is true if an access overlaps with one of the others: its printer, its description, its
@@ -154,24 +170,62 @@ class Questions:
 
     # ---- asking ----
 
+    def _meet(self, a: Access, b: Access, at: "Values", groups: bool) -> bool:
+        """Return true if two accesses of two work-groups, or of two work-items of a group, touch one element for given values
+        of the variables.
+        """
+        one, two = at["@1"], at["@2"]
+        who = self.found.groups if groups else self.found.items
+        if all(one.get(atom, atom.lo) == two.get(atom, atom.lo) for atom in who):
+            return False
+        if not groups and terms.evaluate(a.phase, one) != terms.evaluate(b.phase, two):
+            return False
+        x, y = a.unit * terms.evaluate(a.offset, one), b.unit * terms.evaluate(b.offset, two)
+        return x < y + b.unit * b.width and y < x + a.unit * a.width and all(
+            terms.holds(c, values) for access, values in ((a, one), (b, two)) for c in access.path)
+
     def _ask(self, printer: Printer, lines: "List[str]", path: "Sequence[Condition]", of: "Sequence[object]", question: str,
-             at: "object") -> None:
+             at: "object", replay: "Callable[[Values], bool]") -> None:
+        """Ask a query. A counterexample refutes only if it names nothing but ids and steps, all conditions of the path hold,
+        and `replay`, which evaluates the text's terms for its values, confirms it.
+        """
         conditions = _relevant(path, terms.all_free(of))
-        lines = lines + [printer.condition(c) for c in conditions]
-        answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], question)
+        asked = lines + [printer.condition(c) for c in conditions]
+        answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in asked], question)
+        if answer.kind == "refuted" and len(conditions) < len(path):      # with all conditions, also those of other variables
+            conditions = tuple(path)
+            asked = lines + [printer.condition(c) for c in conditions]
+            answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in asked], question)
         if answer.kind == "proved":
             return
         if answer.kind == "unknown":
             self._fail("unknown", f"no solver decides that never: {question}", at)
             return
         free = terms.all_free([*of, *conditions])
-        real = all(atom.known for atom in free)
-        self._fail("refuted" if real else "unknown", question if real else f"{question} (for a value that the walk does not know)",
-                   at, _values(printer, answer, free))
+        text, given = _values(printer, answer, free), _by_copy(printer, answer)
+        if not all(atom.known for atom in free):
+            self._fail("unknown", f"{question} (for a value that the walk does not know)", at, text)
+        elif not replay(given) or not all(terms.holds(c, given[""]) for c in conditions):
+            self._fail("unknown", f"{question} (but the text's terms do not confirm this counterexample)", at, text)
+        else:
+            self._fail("refuted", question, at, text)
 
     def _fail(self, kind: str, question: str, at: "object", values: str = "") -> None:
         token = at.at       # type: ignore[attr-defined]
         self.failures.append(Failure(kind, question, token.line, token.column, values))
+
+
+def _by_copy(printer: Printer, answer: Answer) -> "Values":
+    """Return the values of a counterexample for each copy of the variables: "" for one work-item, "@1" and "@2" for two.
+    Variables that two work-items share are in both.
+    """
+    found: "Values" = {"": {}, "@1": {}, "@2": {}}
+    for name, (atom, copy) in printer.variables.items():
+        value = answer.values.get(name, atom.lo)
+        for of in (copy,) if copy else found:
+            found[of].setdefault(atom, value)
+        found[copy][atom] = value
+    return found
 
 
 def _values(printer: Printer, answer: Answer, free: "Set[Atom]") -> str:

@@ -2,19 +2,20 @@
 
     PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT]
 
-prints each mutant that changes an access and is not refuted, then the number of mutants by what they change and by verdict.
+prints each mutant with a fault that is not refuted, then the number of mutants by what they change and by verdict.
 """
 
 from __future__ import annotations
 
 import collections
 import itertools
+import math
 import random
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import pipeline, run
 from gen.certify import certify, terms
@@ -31,7 +32,7 @@ TARGETS = ("opencl", "cuda", "c")
 # Fixtures whose kernels are small enough to compare the places that they access.
 FILES = ("add_bf16", "add_f32", "column_max_bf16", "concatenate_bf16", "finite_pred", "layouts_f32", "log_transpose_add",
          "moves_u16", "row_sum_f32", "slice_pad_add", "softmax_f32", "transpose_f32", "triangle_f32", "tuples_f32")
-POINTS = 4000    # values of an access's variables that a comparison of two texts evaluates
+POINTS = 2000    # maximum number of values of an access's variables that a comparison of two texts evaluates
 
 
 @dataclass(frozen=True)
@@ -78,22 +79,56 @@ def places(text: str, kernel: str) -> "List[Tuple[int, int, str, str]]":
     return found
 
 
-def accessed(text: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str) -> "FrozenSet[object]":
-    """Return a sample of the places that a kernel accesses, each with its work-item and the number of barriers before it."""
+@dataclass(frozen=True)
+class Places:
+    """The places that a kernel accesses, as (array, first byte, number of bytes). written: places of writes to global
+    memory. outside: accesses outside of their array. meets: true if two work-items touch a place between the same
+    barriers, and one of them writes it. all: all accesses, each with its work-item. whole: true if all steps were
+    evaluated, not a sample.
+    """
+
+    written: "FrozenSet[object]"
+    outside: "FrozenSet[object]"
+    meets: bool
+    all: "FrozenSet[object]"
+    whole: bool
+
+
+def accessed(text: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str) -> Places:
+    """Return the places that a kernel accesses. Only a sample of the steps is evaluated if there are more than POINTS."""
     reader = Reader(Preprocessor(MACROS[target]).tokens(text), target != "c")
     found = Walk(reader, target).kernel(launch["kernel"], _Places(manifest).of(launch), launch["blocks"], launch["threads"])
-    sample: "Dict[object, None]" = {}
+    every: "Dict[object, None]" = {}
+    written, outside = set(), set()
+    touched: "Dict[object, Set[Tuple[object, bool]]]" = {}
+    whole = True
     for access in found.accesses:
         atoms = sorted(terms.all_free([access.offset, access.phase, *access.path]), key=lambda a: a.number)
-        ranges = [range(a.lo, a.hi + 1) if a.hi - a.lo < 8 else (a.lo, a.lo + 1, a.lo + 2, a.lo + 5, a.hi // 2, a.hi - 1, a.hi)
-                  for a in atoms]
+        ranges: "List[Sequence[int]]" = [range(a.lo, a.hi + 1) for a in atoms]
+        if math.prod(len(values) for values in ranges) > POINTS:
+            whole = False
+            ranges = [of if len(of) < 9 else (a.lo, a.lo + 1, a.lo + 2, a.lo + 5, a.hi // 2, a.hi - 1, a.hi)
+                      for a, of in zip(atoms, ranges)]
+        memory, width = access.memory, access.width * access.unit
         for values in itertools.islice(itertools.product(*ranges), POINTS):
             given = dict(zip(atoms, values))
-            if all(terms.holds(c, given) for c in access.path):
-                who = tuple(value for atom, value in given.items() if atom in found.groups | found.items)
-                sample[access.memory.name, access.write, terms.evaluate(access.offset, given) * access.unit,
-                       access.width * access.unit, terms.evaluate(access.phase, given), who] = None
-    return frozenset(sample)
+            if not all(terms.holds(c, given) for c in access.path):
+                continue
+            who = tuple((atom.name.split("!")[0], value) for atom, value in given.items() if atom in found.groups | found.items)
+            at = terms.evaluate(access.offset, given) * access.unit
+            place, phase = (memory.name, at, width), terms.evaluate(access.phase, given)
+            every[place, access.write, phase, who] = None
+            if access.known and (at < 0 or memory.bytes is not None and at + width > memory.bytes):
+                outside.add(place)
+            if access.write and memory.space == "global":
+                written.add(place)
+            if memory.space in ("global", "shared") and access.known and not access.atomic:
+                group = tuple(part for part in who if part[0] == "group")
+                key = (memory.name, group, phase) if memory.space == "shared" else (memory.name, phase if len(group) == len(who) else 0)
+                for unit in range(at, at + width):
+                    touched.setdefault((key, unit), set()).add((who, access.write))
+    meets = any(len({who for who, _ in by}) > 1 and any(write for _, write in by) for by in touched.values())
+    return Places(frozenset(written), frozenset(outside), meets, frozenset(every), whole)
 
 
 def programs_of(names: "Tuple[str, ...]") -> "Iterator[Tuple[str, Dict[str, str], Dict[str, Any]]]":
@@ -109,7 +144,8 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
     """Yield drawn mutants: the fixture and target, the mutant, the accesses that it changes (as in `changed`), and the verdict."""
     random_ = random.Random(seed)
     known = list(programs_of(names))
-    before: "Dict[object, FrozenSet[object]]" = {}
+    before: "Dict[object, Places]" = {}
+    tried: "Set[str]" = set()
     while count:
         name, texts, manifest = random_.choice(known)
         target = random_.choice(TARGETS)
@@ -122,6 +158,9 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
         at, end, words, kind = random_.choice(changes)
         line = text.count("\n", 0, at) + 1
         mutant = Mutant(text[:at] + words + text[end:], f"{file}:{line}: {text[at:end] or 'guard'} -> {words}", kind)
+        if mutant.text in tried:
+            continue
+        tried.add(mutant.text)
         one = {"aliases": manifest["aliases"], "results": manifest["results"], "files": manifest["files"],
                "targets": {target: {"launches": manifest["targets"][target]["launches"]}}}
         key = name, target, launch["kernel"]
@@ -129,8 +168,8 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
             before[key] = accessed(text, launch, one, target)
         try:
             after = accessed(mutant.text, launch, one, target)
-        except Unknown:
-            after = frozenset()
+        except (Unknown, AssertionError, KeyError):
+            after = None
         change = changed(before[key], after)
         verdicts = certify({file: mutant.text}, one, [target])
         kinds = {verdict.kind for verdict in verdicts}
@@ -139,11 +178,19 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
         yield f"{name} {target}", mutant, change, verdict
 
 
-def changed(before: "FrozenSet[Any]", after: "FrozenSet[Any]") -> str:
-    """Return which accesses a mutant changes: "nothing", "reads" or "writes"."""
-    if before == after:
+def changed(before: Places, after: "Optional[Places]") -> str:
+    """Return what a mutant changes: "nothing"; "elements", if only which elements inside of arrays are read or written; or
+    "fault", if an access leaves its array, two work-items meet, or other elements are written in all.
+    """
+    if after is None or before.all == after.all:
         return "nothing"
-    return "writes" if {p for p in before if p[1]} != {p for p in after if p[1]} else "reads"
+    if after.outside or after.meets and not before.meets or _bytes(before.written) != _bytes(after.written):
+        return "fault"
+    return "elements"
+
+
+def _bytes(places: "FrozenSet[Any]") -> "Set[object]":
+    return {(name, unit) for name, at, width in places for unit in range(at, at + width)}
 
 
 def main() -> None:
@@ -151,7 +198,7 @@ def main() -> None:
     counts: "collections.Counter[Tuple[str, str]]" = collections.Counter()
     for where, mutant, change, verdict in drawn(seed, count):
         counts[change, verdict] += 1
-        if change != "nothing" and verdict != "REFUTED":
+        if change == "fault" and verdict != "REFUTED":
             print(f"{verdict} {where} {change} {mutant.kind} {mutant.what}", flush=True)
     for (change, verdict), number in sorted(counts.items()):
         print(f"{number} mutants change {change}: {verdict}")
