@@ -68,10 +68,10 @@ class _Contents(Opaque):
 
 
 class _OfNumbers(Dict[Any, Any]):
-    """The functions that depend on their arguments alone; those that take vectors are walked again at each call."""
+    """The functions that depend on their arguments alone; those of vectors are walked again at each call."""
 
     def __setitem__(self, key: "Any", value: "Any") -> None:
-        if not any(isinstance(type, Vector) for type in key[1]):
+        if not any(isinstance(type, Vector) for type in (value, *key[1])):
             super().__setitem__(key, value)
 
 
@@ -207,6 +207,10 @@ class Meaning(Walk):
         y = self._expression(b if op in ("<<", ">>") else self._converted(b, kind, at))
         made = self._applied(op, kind, x, y)
         if result.condition is not None:
+            for side, of in ((a, x), (b, y)):
+                for atom in side.bits.free if side.bits is not None else ():
+                    if not atom.known:
+                        self.of_atom.setdefault(atom, expressions.apply("bits", 4, of))
             for atom in result.condition.free:
                 if not atom.known and atom.number > mark:
                     self.of_atom.setdefault(atom, made)
@@ -620,7 +624,7 @@ class Meaning(Walk):
             counted = self._counted(condition, step, body)
             if counted is not None and condition is not None:
                 trips = self._trips(condition, *counted, self._changed(condition, step, body))
-                if trips is not None and trips.is_constant and 1 < trips.constant <= MOST_TRIPS and self._carries(body, counted[0]):
+                if trips is not None and trips.is_constant and 1 <= trips.constant <= MOST_TRIPS and self._carries(body, counted[0]):
                     exits = self._unrolled(node)
                     if exits is not None:
                         return exits

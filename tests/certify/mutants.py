@@ -14,6 +14,7 @@ import random
 import re
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
@@ -23,6 +24,7 @@ from gen.certify.cases import MACROS, _Places
 from gen.certify.reader import Reader
 from gen.certify.text import Preprocessor, Unknown
 from gen.certify.walk import Walk
+from gen.hlo.graph import Computation
 from gen.program import build as programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -140,6 +142,13 @@ def programs_of(names: "Tuple[str, ...]") -> "Iterator[Tuple[str, Dict[str, str]
             yield name, {key: text for key, text in texts.items() if isinstance(text, str)}, about
 
 
+@lru_cache(maxsize=None)
+def graph_of(name: str) -> Computation:
+    """Return the graph of a fixture."""
+    (source,) = programs.programs(run.load(str(ROOT / f"tests/kernels/{name}.hlo"), None, {}), False)
+    return source.whole.computation
+
+
 def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[Tuple[str, Mutant, str, str]]":
     """Yield drawn mutants: the fixture and target, the mutant, the accesses that it changes (as in `changed`), and the verdict."""
     random_ = random.Random(seed)
@@ -171,7 +180,7 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
         except (Unknown, AssertionError, KeyError):
             after = None
         change = changed(before[key], after)
-        verdicts = certify({file: mutant.text}, one, [target])
+        verdicts = certify({file: mutant.text}, one, [target], None, graph_of(name))
         kinds = {verdict.kind for verdict in verdicts}
         verdict = "REFUTED" if "REFUTED" in kinds else "UNKNOWN" if "UNKNOWN" in kinds else "PROVED"
         count -= 1
