@@ -53,7 +53,7 @@ THE MODEL
   sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the owner with the smallest ids. Elements without an owner are outside the
                          domain
   sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. Its numbers are computed from a few values of the
-                         map, and both maps are then proved equal. If they differ, the error is ERROR_MAP; if it is not decided, MAP_SIZE
+                         map, and both maps are then proved equal. If they differ, the error is ERROR_MAP; if their equality is not decided, it is MAP_SIZE
   sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map composed with
                          sett_layout_map. If the vector is larger than the array, elements outside the array are outside the domain
 

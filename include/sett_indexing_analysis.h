@@ -137,9 +137,9 @@ FUNCTIONS
 
 LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing_analysis_graph_test.c enumerate small random instances)
   1 pairs        an EXACT answer has the pairs that loops over the op find, in both directions. A COVERING answer has all pairs
-                 for all values of the runtime variables. With joint, the maps of all operands of a dot, convolution or window
-                 have the same ranges. A point of these is one product, or one element of the window, so one loop nest can read
-                 both operands.
+                 for all values of the runtime variables. If the op's field joint is 1, the maps of all operands of a dot,
+                 convolution or window have the same ranges. A point of these ranges is one product, or one element of the
+                 window, so one loop nest can read both operands.
   2 pieces       the map of a reshape relates indices with the same row-major number.
   3 order        runtime variable k of the map is entry k of the list in the answer.
   4 access       transactions, turns and degrees are those that a count over all lanes finds. A swizzle is a permutation.
@@ -173,9 +173,9 @@ LIMITS
   The limits are rank 32 for outputs and operands, and 64 runtime variables and one all-gather in a chain. A set with more than
   256 different maps becomes UNDEFINED. A read is followed to a constant through at most 64 ops. Questions about warps visit
   at most 2^20 points; the field whole says if these are all. A tile of the operand that is not a strided block is refused.
-  A proof of a fact uses at most 80 variables, quotients, minima and products of at most 4 of these, and at most 160 cases.
-  Beyond that, the simplified sides are compared, and domains of up to 65536 points are enumerated. If this does not decide
-  the fact, it is not decided.
+  A proof of a fact distinguishes at most 160 cases. It uses at most 80 terms: variables, quotients, minima, and products of
+  at most 4 of these. If it fails, both sides of the fact are simplified and compared, and domains of up to 65536 points are
+  enumerated. If this fails, too, the fact is not decided.
 
 HISTORY
   0.10  sett_map_proves, sett_map_fact_parse.

@@ -47,7 +47,7 @@ THE MODEL
   shuffles    A move is of this kind if each thread finds all elements that it needs in its warp. In one step, each lane offers a 32-bit word made of
               its registers, and receives the word of one lane. A word has two 16-bit elements of any two registers, or four 8-bit elements. A
               64-bit element takes two words
-  shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, it is a barrier of the warp.
+  shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, this is a barrier of the warp.
               One access moves up to 16 bytes per thread. Lanes are served in groups that access 128 bytes (32 lanes of up to 4 bytes, 16 lanes
               of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the largest
               number of different words that it accesses in one bank. Turns after the first are conflicts.
@@ -93,8 +93,8 @@ ERRORS
 
 LIMITS
   The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The code is
-  CUDA for 32 lanes, and HIP for 64. These places in shared memory are tried, for each dimension as the last one of a row-major order: unpadded;
-  padded by 2^k elements after each row, or after each 128 bytes; with one swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends at
+  CUDA for 32 lanes, and HIP for 64. The search for places in shared memory tries row-major orders, with each dimension as the last one. In each order
+  it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with one swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends at
   unpadded places without conflicts, if they have no more accesses than 16-byte accesses to all registers would have. So other places may cost less.
 
 HISTORY

@@ -53,7 +53,7 @@ THE MODEL
   thread_strides divide. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
   thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a machine.
   The digits of different dimensions must come from different parts of the id: if they are sorted by stride, each stride is a
-  multiple of the stride * tile before it. If it is more than once that, the threads in the gap hold copies.
+  multiple of the previous stride * tile. If it is larger than this product, the threads in the gap hold copies.
     thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
     thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is not a multiple of 4
     thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners per element (0..15 hold the same)
@@ -144,7 +144,8 @@ ARGUMENTS (in all sett headers)
 
 ERRORS
   The error is part of the layout: error; column, counted from 1 (if it was parsed); dim (or -1); and wanted, the number in the
-  error's text. With a failed layout, a function returns the failed layout, no yes, SETT_NESTED_UNKNOWN (-1), or 0 numbers.
+  error's text. With a failed layout, a returned layout has the same error, an answer has yes = 0, a number is SETT_NESTED_UNKNOWN (-1),
+  and a list is empty.
   Every layout is checked when it is made: lists have equal lengths, tiles are at least 1, strides are at least 0 and do not
   overlap, and sizes fit in 64 bits. So later questions cannot overflow.
 

@@ -255,8 +255,8 @@ ARGUMENTS (in all sett headers)
 
 ERRORS
   If parsing fails, the shape has an error that is not 0. column is the byte of the error, counted from 1, and
-  sett_tile_message says what was expected. With a failed shape or plan, a function returns no yes, SETT_TILE_UNKNOWN (-1),
-  or a shape or plan with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are
+  sett_tile_message says what was expected. With a failed shape or plan, an answer has yes = 0, a number is
+  SETT_TILE_UNKNOWN (-1), and a shape or plan has the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are
   parse errors. These two lines print the text with a caret under the error:
     printf("%s\n%*s^\n", text, (int)shape.column - 1, "");
     printf("error: %lld: %s\n", (long long)shape.column, sett_tile_message(shape.error));
