@@ -568,7 +568,7 @@ class RowsCpuWriter:
         cuts, stages = [*self.shares(len(prefetches), last.late), len(prefetches)], []
         for n, writer in enumerate(before if row_before else self.writers):
             own = prefetches[cuts[n]:cuts[n + 1]]
-            stages.append(writer.lines(at, box, 0, own, row_before if writer is before[-1] else None))
+            stages.append(writer.lines(at, box, 0, own, row_before if row_before and writer is before[-1] else None))
         return stages + ([row_before] if row_before else [])
 
     def row_before(self) -> StageLines:

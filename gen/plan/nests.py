@@ -147,7 +147,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         return _nests(title, computation, leaves, costs, panels, update, [*apart, *lost])
     result = rows.joined(_with_sides(result), divided.cuts, title)
     result = [concatenation.with_parts(nest, True) if type(nest) is Nest else nest
-              for nest in (strips.joined(result, panels) if panels else result)]
+              for nest in (strips.joined(result, panels, divided.cuts) if panels else result)]
     for instruction, numbers in divided.scatters.items():
         targets = [plan.value_root(instruction, k, number) for k, number in enumerate(numbers)]
         result += scatter.nests(computation, instruction, targets, divided.cuts,

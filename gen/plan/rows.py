@@ -143,6 +143,11 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
     return result
 
 
+def alone(nest: Nest, cuts: "Dict[Instruction, int]") -> "Optional[Rows]":
+    """Return a reduction as a stage over its rows; None if it is no reduction that stages support."""
+    return _rows(nest.name, [nest], cuts) if isinstance(nest, Reduction) and _plain(nest) else None
+
+
 def _stages(
     name: str,
     group: "List[Nest]",

@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
-from gen.hlo import Shape, dtypes
+from gen.hlo import Instruction, Shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.contraction import Contraction, tiled
 from gen.plan.digits import is_mixed_radix
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, Root, compose
-from gen.plan.rows import Rows
+from gen.plan.rows import Rows, alone
 from gen.schedule import Panels
 
 
@@ -48,20 +48,25 @@ class Strips(Nest):
                 if divided or root.buffer not in self.inner]
 
 
-def joined(nests: "Sequence[Nest]", panels: Panels) -> "List[Nest]":
+def joined(nests: "Sequence[Nest]", panels: Panels, cuts: "Dict[Instruction, int]") -> "List[Nest]":
     """Return the nests, with nests that can run strip by strip combined. A combined nest takes the place of its last
-    member.
+    member. cuts: the values that are stored in scratch buffers.
     """
     result = list(nests)
     if any(nest.aliases for nest in nests):     # a nest that updates a buffer in place must keep its place in the order
         return result
-    for rows in [nest for nest in nests if isinstance(nest, Rows) and not nest.columns]:
-        producer = next((nest for nest in result if isinstance(nest, Contraction) and _feeds(nest, rows, nests)), None)
-        if producer is None:
+    for middle in nests:
+        products = [nest for nest in result if isinstance(nest, Contraction)]
+        producer = next((nest for nest in products if _feeds(nest, middle, nests)), None)
+        rows = (middle if isinstance(middle, Rows) else alone(middle, cuts)) if producer else None
+        if rows is None or producer is None or rows.columns:
             continue
-        consumer = next((nest for nest in result if isinstance(nest, Contraction) and _feeds(rows, nest, nests)), None)
-        for chain in ([producer, rows, consumer], [producer, rows]):
-            made = _strips([nest for nest in chain if nest], nests, panels)
+        # the lanes of one unit are sums of few rows along a large matrix, whose blocks are larger than a strip
+        if rows is not middle and rows.space.elements // rows.rows.elements <= producer.unit:
+            continue
+        consumer = next((nest for nest in products if _feeds(middle, nest, nests)), None)
+        for chain in ([producer, middle, consumer], [producer, middle]):
+            made = _strips([nest for nest in chain if nest], rows, nests, panels)
             if made:
                 last = made.members[-1]
                 result = [made if nest is last else nest for nest in result if nest is last or nest not in made.members]
@@ -92,12 +97,13 @@ def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
     return len(left) == 1 and not any(left[0] in _reads(nest) for nest in nests if nest not in (first, second))
 
 
-def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
-    """Return one nest that executes the nests of the chain strip by strip: a few neighbouring rows at a time. Return
-    None if these rows are not neighbours in every nest, or if a strip is too large for the caches.
+def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
+    """Return one nest that executes the nests of the chain strip by strip: a few neighbouring rows at a time. The
+    second nest of the chain has the stages `rows`. Return None if these rows are not neighbours in every nest, or if a
+    strip is too large for the caches.
     """
-    producer, rows = chain[0], chain[1]
-    assert isinstance(producer, Contraction) and isinstance(rows, Rows)
+    producer = chain[0]
+    assert isinstance(producer, Contraction)
     between = [_left(first, second)[0] for first, second in zip(chain, chain[1:])]
     written = {root.buffer for nest in chain[:-1] for _, root in nest.written_roots(True)}
     moved = nests[list(nests).index(producer) + 1:list(nests).index(chain[-1])]
@@ -107,7 +113,7 @@ def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Opt
     length = rows.space.elements // rows.rows.elements
     if any(buffer.shape.elements != rows.space.elements or buffer.shape.place for buffer in between):
         return None
-    count = _rows_of_strip(producer, length, between, chain, panels)
+    count = _rows_of_strip(producer, rows, between, chain, panels)
     if not count:
         return None
     elements = count * length
@@ -116,7 +122,7 @@ def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Opt
     strips = rows.space.elements // elements
     parts: "List[Nest]" = []
     for nest in chain:
-        part = _in_strips(nest, places, elements)
+        part = _in_strips(rows if nest is chain[1] else nest, places, elements)
         if part is None or not (_goes_by_strips(part, strips) and _reads_as_single(part, between)
                                 if isinstance(part, Contraction) else _in_order(rows, between)):
             return None
@@ -128,11 +134,14 @@ def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Opt
     return made
 
 
-def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
+def _rows_of_strip(producer: Contraction, of: Rows, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
                    panels: Panels) -> int:
     """Return the number of rows of a strip: the largest divisor of the producer's rows with which a strip fits the
-    caches. Return 0 if no strip fits the caches, or if a strip would be too small for register tiles.
+    caches, and threads can share the strips. Return 0 if no strip fits the caches, or if a strip would be too small for
+    register tiles.
     """
+    all_rows = of.rows.elements
+    length = of.space.elements // all_rows
     size = max(dtypes.storage_bytes(buffer.shape.dtype) for buffer in between)
     for nest in chain:
         if isinstance(nest, Contraction):
@@ -141,9 +150,10 @@ def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer
             if elements * dtypes.storage_bytes(nest.units.shape.dtype) > panels.strip_operand_bytes:
                 return 0
     rows = producer.row.size
+    shared = max(panels.least_strip_rows, -(-all_rows // panels.least_strips))
     most = min(rows, panels.strip_rows, panels.strip_bytes // (length * size))
-    found = next((n for n in range(most, 0, -1) if rows % n == 0), 0)
-    return found if found >= min(rows, panels.least_strip_rows) else 0
+    found = [n for n in range(min(rows, panels.least_strip_rows), most + 1) if rows % n == 0]
+    return max((n for n in found if n <= shared), default=max(found, default=0))
 
 
 def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Optional[Nest]:
@@ -198,8 +208,15 @@ def _reads_as_single(nest: Contraction, between: "Sequence[Buffer]") -> bool:
 
 
 def _in_order(rows: Rows, between: "Sequence[Buffer]") -> bool:
-    """Return true if the stages read and write the buffers between parts only at the position that they compute."""
+    """Return true if rows are contiguous, and the stages read and write the buffers between parts only at the position
+    that they compute.
+    """
     unmap, flats = algebra.call("shape", "unmap", rows.space.text), []
+    size, length = rows.space.elements, rows.space.elements // rows.rows.elements
+    first = compose(unmap, compose(rows.first_of, memory_map(rows.space)))
+    contiguous = algebra.simplify(f"(d0) -> (d0 floordiv {length} * {length}), domain: d0 in [0, {size - 1}]")
+    if algebra.info(first).results[0].text != algebra.info(contiguous).results[0].text:
+        return False
     for stage in rows.stages:
         flats += [compose(root.map, memory_map(root.shape)) for root in stage.writes if root.buffer in between]
         if any(root.buffer in between for root in stage.row_writes):

@@ -219,7 +219,9 @@ class Panels(NamedTuple):
         transposed and not: 8 rows 6.4 and 2.9 ms; 32 rows 11.8 and 17.6 ms; 8 rows of s8 1.8 and 9.8 ms).
     strip_rows: maximum number of rows of a product in a strip (gen/plan/strips.py); 0: no strips (attention of 8 heads,
         512 queries and keys, 64 elements: strips of 8 rows 4.80 ms, 16 rows 4.28 ms, 32 rows 4.27 ms, 64 rows 4.22 ms,
-        without strips 5.63 ms; in OpenCL 64 rows 5.3 ms, without strips 7.7 ms).
+        without strips 5.63 ms; in OpenCL 64 rows 5.3 ms, without strips 7.7 ms; f32 1024x1024x64 in one thread takes
+        0.78 ms, with the maximum of its rows 0.74 ms, without strips 0.99 ms).
+    least_strips: minimum number of strips, which threads share, if they have at least least_strip_rows rows.
     least_strip_rows: minimum number of rows of a product in a strip.
     strip_bytes: maximum bytes of a strip, so that it stays in L2.
     strip_operand_bytes: maximum bytes of the operand that a strip's rows share, so that it stays in L2.
@@ -257,6 +259,7 @@ class Panels(NamedTuple):
     turned_share: int = 2
     turned_rows: int = 4
     strip_rows: int = 64
+    least_strips: int = 2
     least_strip_rows: int = 4
     strip_bytes: int = 128 << 10
     strip_operand_bytes: int = 2 << 20
