@@ -2040,10 +2040,10 @@ SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_f
   return 0;
 }
 
-/* Find a swizzle under which the form is a shape:stride layout by visiting points, for forms whose sums may carry or whose sizes are no powers of
- * two. Return 1 and change the form to that layout, or 0 if no swizzle fits, or -1 if it is not decided. If there are at most 2^16 points, all are
- * visited; otherwise those of the dimensions whose digits first fail to divide. Swizzles that read bits more than one above the highest bit of the
- * offsets are not tried. They change nothing, because a carry into those bits would have set that bit. */
+/* Find a swizzle under which the form is a shape:stride layout, by visiting points. This serves forms whose sums may carry, or whose sizes are no
+ * powers of two. Return 1 and change the form to that layout, or 0 if no swizzle fits, or -1 if this is not decided. At most SETTP_LAYOUT_ANY_TABLE
+ * points are visited. If there are more, dimensions with a digit that does not divide their size are visited first, and the result is 0 or -1.
+ * Swizzles of bits more than one above the highest bit of the offsets are not tried, because they change nothing. */
 SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, settp_layout_form *made,
                                                    sett_notation_part *part) {
   settp_layout_form *form = work->form;

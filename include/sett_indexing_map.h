@@ -10968,8 +10968,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   if (!coefficient || !owned) return -1;
   for (j = 0; j < n; ++j) owned[j] = 0;
   for (i = 0; i < map.results; ++i) {
-    /* Variables are added by coefficient, the smallest first. distinct: all sums of the added ones are different. dense: the sums are all multiples
-     * of stride up to reach */
+    /* The loop adds one variable at a time to the sum, the one with the smallest coefficient first. The flags hold for the variables that have been
+     * added. distinct: different points have different sums. dense: the sums are all multiples of stride from 0 to reach */
     int64_t stride = 0, reach = 0, images = 1;
     int left = 0, distinct = 1, dense = 1;
     if (!settp_map_linear(arena, map.result[i], n, coefficient, &constant)) return -1;

@@ -856,8 +856,8 @@ SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const set
   return result;
 }
 
-/* Return the value 0 of a layout: an integer, or a coordinate that has the places which the strides name. path has the places that lead to this part
- * of the coordinate, outermost first. */
+/* Return the value 0 of a layout. If the strides are integers, it is the integer 0. If they name places (d@p), it is a coordinate of zeros with these
+ * places. The function calls itself for each part of the coordinate; path is the list of places that lead to the part, outermost first. */
 SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, const settp_notation_flat *flat,
                                                    const int32_t *path, int depth) {
   sett_notation_mode zero = settp_notation_leaf(0, 0), *modes;

@@ -836,8 +836,8 @@ typedef struct sett_tile_decomposition {
  * move the indices in the tile behind the tile numbers. */
 enum { SETT_TILE_COMBINED, SETT_TILE_PADDED, SETT_TILE_RESHAPED, SETT_TILE_TRANSPOSED };
 
-/* Tiling formats of TPUs: name; bits of the type (0: any); E; optional or not; interval of the size of the second most minor dimension; outer tile;
- * inner tile. Source: XLA's document on tiled layouts, "Examples of tiling formats". */
+/* Tiling formats of TPUs: name; bits of the type (0: any); E; optional or not; minimum and maximum size of the second most minor dimension; outer
+ * tile; inner tile. Source: XLA's document on tiled layouts, "Examples of tiling formats". */
 #define SETT_TILE_FORMATS(X)                           \
   X("linear", 0, 0, 1, 0, INT64_MAX, 0, 0, 0)          \
   X("large 8x128", 32, 0, 0, 5, INT64_MAX, 8, 128, 0)  \
@@ -3322,7 +3322,7 @@ SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
     const char *name;
     int64_t bits, packed;
     int option;
-    int64_t from, to; /* interval of the size of the second most minor dimension */
+    int64_t from, to; /* minimum and maximum size of the second most minor dimension */
     int64_t tile[2], inner[2];
   } rows[] = {SETT_TILE_FORMATS(SETTP_TILE_ROW)};
 #undef SETTP_TILE_ROW

@@ -34,8 +34,9 @@ FUNCTIONS: Mapping[str, Mapping[str, str]] = {dtype: _functions(vectors) for dty
 # pairs of ops on the same argument that one function computes; it returns the first result, and stores the second
 # through a pointer
 PAIRS = {("sine", "cosine"): "sincos"}
-# The processor has instructions for these. They are not taken from functions.c if the language's own functions take
-# vectors. (In PoCL, rint and round take 13 instructions or more, so they are not listed.)
+# The functions that are one instruction of the processor. In languages whose own functions take vectors, these
+# functions are called instead of those in functions.c. (rint and round are not listed, because they take 13
+# instructions or more in PoCL.)
 EXACT = ("floor", "ceil", "maximum", "minimum", "more", "less", "sqrt")
 
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:

@@ -128,6 +128,6 @@ def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections,
 
 
 def _together(walks: List[Walk]) -> Walk:
-    """Return the loops whose step does one step of every part. A prefetch that several parts need is done once."""
+    """Return the loops of a kernel that copies one step of every part per iteration. Equal prefetches are kept once."""
     prefetch = [list(lines) for lines in dict.fromkeys(tuple(lines) for w in walks for lines in w.prefetch)]
     return replace(walks[0], group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)

@@ -209,8 +209,8 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """Return true if row by row is faster than the loop hero. This is so if there are windows or borders, or if the
-    rows that are read are not contiguous and not whole vectors.
+    """Return true if this hero, which writes row by row, is faster than the loop hero. It is if there are windows or
+    borders, or if the rows that are read are not contiguous and not whole vectors.
     """
     opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):

@@ -68,8 +68,10 @@ def phases(convolution: Instruction, k: int) -> "List[Phase]":
 
 
 class Along(NamedTuple):
-    """The cells of a window along one dimension. every: the distance between the places of a cell. taps_every: the
-    distance between the taps of a cell.
+    """The cells of a window along one dimension. A place is an index of the output; a tap is an index of the window.
+
+    every: the distance between two neighbouring places of a cell
+    taps_every: the distance between two neighbouring taps of a cell
     """
 
     every: int

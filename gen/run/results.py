@@ -29,7 +29,7 @@ class CheckResult:
     unbounded_integers: int = 0
     # unbounded elements in rounds of moderate inputs
     unbounded_moderate: int = 0
-    # names of the ops (in gen/bounds), apart from overflow, that make an interval unbounded
+    # the ops that make an interval unbounded, by their names in gen/bounds; overflow is not listed
     unknown: Sequence[str] = ()
     rounds: int = 0
     device: str = ""

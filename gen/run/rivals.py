@@ -243,7 +243,7 @@ class Library:
     missing: str = ""
 
     def line(self, op: Operation, threads: int, footprint: int, source: Path, result: Path) -> str:
-        """Return the shell command that runs it on an operation."""
+        """Return the shell command that runs the library on an operation."""
         def joined(numbers: Sequence[int]) -> str:
             return ",".join(map(str, numbers))
 

@@ -443,10 +443,10 @@ class ContractionCpuNumbers:
     # minimum number of steps for panels (f32 144x6272x24: 0.14 ms with panels, 0.11 ms without)
     packed_least_steps: int = 32
     packed_ahead: int = 16
-    # Blocks are whole rows if a row has at most row_units units and at least row_items products share the work. Memory
-    # is then read in its order (f32 24x144x6272 in 8 parts, 2 threads: 0.18 ms, with blocks of 3 units 0.19 ms).
-    # Work-items then copy no panels, unless the elements of a column fall into few cache sets of L1: more than row_sets
-    # into one set, of as many consecutive steps as L1 has sets (0.15 ms without panels, 0.18 ms with panels).
+    # A block is a group of whole rows if a row has at most row_units units and the batch has at least row_items
+    # products. Memory is then read in order (f32 24x144x6272 in 8 parts, 2 threads: 0.18 ms, with blocks of 3 units
+    # 0.19 ms). Such blocks need no panels (0.15 ms without panels, 0.18 ms with panels), unless a column falls into few
+    # sets of L1. It does if, of as many consecutive steps as L1 has sets, more than row_sets are in the same set.
     row_units: int = 16
     row_items: int = 4
     row_sets: int = 4

@@ -207,8 +207,8 @@ class Law(unittest.TestCase):
         return output
 
     def test_every_size_arrives(self) -> None:
-        """For every size the generator can write a load and a store. It follows each element through the shuffles and
-        asserts where the element arrives.
+        """For every size, the generator writes a load and a store. While it writes them, it follows each element through
+        the shuffles, and asserts that the element arrives at its place.
         """
         for width in (8, 16, 32, 64):
             for lanes in (1 << n for n in range(1, 10) if width << n <= 512):
