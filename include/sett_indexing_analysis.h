@@ -2997,8 +2997,8 @@ SETT_INLINE void settp_map_proof_row_add(settp_map_proof *p, const settp_map_pro
   p->row[p->rows++].equal = equal;
 }
 
-/* Add the products of each row from `from` on: of an inequality with all inequalities, of an equation with all columns. A product is left out if it
- * needs a column that does not exist. */
+/* For each row from `from` on, add products as new rows. An inequality is multiplied by each inequality, and an equation by each column. A product is
+ * left out if it needs a column that does not exist. */
 SETT_INLINE void settp_map_proof_row_products(settp_map_proof *p, int from) {
   int i, j, n = p->rows, nonlinear = 0;
   for (i = 1; i < p->monomials; ++i) nonlinear |= p->column[i].factors > 1;

@@ -28,7 +28,8 @@ from gen.certify.values import Memory
 from gen.hlo.graph import Computation
 from gen.hlo.leaves import Leaf, result_leaves
 
-MOST_LANES = 400        # maximum number of elements of a store, each counted for each way on which its value may come
+# maximum number of elements of a store; an element counts once for each way on which its value may come
+MOST_LANES = 400
 MOST_PAIRS = 4_000      # maximum number of pairs of reads in one query
 WALK_SECONDS = 15.0     # time that the walk of one kernel may take
 TOGETHER = 16           # maximum number of elements of a store in one query

@@ -164,7 +164,7 @@ class _Steps:
 
 def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
     """Return the instructions of a step whose values are the same for all lanes. alike: for each parameter, true if its
-    value is.
+    value is the same for all lanes.
     """
     same = {parameter for parameter, is_same in zip(step.parameters, alike) if is_same}
     for i in step.instructions:

@@ -416,8 +416,8 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
 
 
 def _in_matrices(dot: Instruction) -> bool:
-    """Return true if the result stores one matrix after another, and within a matrix the dimensions of one operand are
-    outside those of the other operand.
+    """Return true if the result stores one matrix after another, and if in each matrix all dimensions of one operand
+    are more major than those of the other operand.
     """
     of, sides = contiguous(dot), [Sides.of(dot, k) for k in (0, 1)]
     if of is None:

@@ -752,7 +752,8 @@ class PadCpuNumbers:
 class ScatterNumbers:
     """Numbers for scatters on CPUs and GPUs; 0: not used on this class of devices."""
 
-    window_items: int = 0               # work-items for each core that share the windows of updates
+    # work-items for each core among which the windows of the updates are divided, along a dimension without indices
+    window_items: int = 0
 
     # work-items for each core that share a scatter's result, if each of them reads all indices (262144 elements of s32,
     # 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
@@ -832,8 +833,8 @@ class BlockNumbers:
 
     threads: int = 256                  # maximum number of threads of the block
 
-    # maximum number of blocks of a kernel in the loop, if one block of threads runs the loop and does their work in
-    # turn
+    # maximum number of blocks of a kernel in a loop that one block of threads runs; this block does the work of the
+    # kernel's blocks one after another
     groups: int = 8
 
 
