@@ -2323,7 +2323,7 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
         if (w.position[i] < 0 || mine > (w.position[i] * memory->bits + wide - 1) / size) continue;
         for (j = 0; j < b.lanes && word[j] != mine; ++j) {}
         if (j < b.lanes) continue;
-        /* word[] is overwritten: the numbers in it are no longer needed, and there are at least as many */
+        /* The numbers that word[] had before are no longer needed, so it now lists the words found; it is long enough */
         word[b.lanes] = mine;
         b.lane[b.lanes++] = i;
       }

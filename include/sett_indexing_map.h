@@ -5137,7 +5137,7 @@ SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a
       a->known = 0;
       return;
     }
-    /* bits of a up to this one are stored now; the sign stands for the bits beyond */
+    /* Store bit j. All bits of a from a->width on are equal to a->sign and not stored */
     a->bit[j] = bit;
     if (j >= a->width) a->width = j + 1, a->bit[j] = bit;
   }

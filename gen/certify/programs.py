@@ -121,7 +121,7 @@ def _closed(tokens: "Sequence[Token]", at: int) -> int:
 
 
 def _arguments(tokens: "Sequence[Token]", at: int) -> "Sequence[Token]":
-    """Return a call's arguments without the last one; nothing where no call is."""
+    """Return the tokens of all arguments of a call except the last. Return () if no call begins at token `at`."""
     if at + 1 >= len(tokens) or tokens[at + 1].text != "(":
         return ()
     end = _closed(tokens, at + 1) - 1

@@ -331,8 +331,8 @@ class Walk:
         return bool(terms.all_free([*parts, *self.path]) & self.found.varying)
 
     def _observed(self, value: Number, at: Token) -> Term:
-        """Return the term of an integer whose exact value matters, not only its residue modulo 2^bits. Its type's range
-        must contain the term: unless that is known, it becomes an obligation.
+        """Return the term of an integer whose exact value matters, not only its residue modulo 2^bits. The term must be
+        in the range of the integer's type. If this is not known, it becomes an obligation, which must be proved.
         """
         assert value.term is not None and isinstance(value.type, Int)
         lo, hi = value.type.range

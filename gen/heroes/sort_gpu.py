@@ -69,7 +69,7 @@ def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
 class SortGpuRecord:
     """The values that templates/kernels/sort_gpu.j2 prints.
 
-    lanes: rows of the arrays, operands then results.
+    lanes: the positions of the rows in each array: first the operands, then the results.
     indices: true if the second result is the indices of the elements in the row.
     keys: C type of each key and the function that returns its C text at an index, the most significant key first.
     before: the runs that the kernel merges (None: it sorts tiles).

@@ -464,8 +464,8 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """Return the numbers with which a check sorts the random indices of a scatter whose text promises sorted indices,
-    if the indices are a parameter; else None.
+    """If the text of a scatter promises sorted indices, a check sorts the random indices that it draws. Return the
+    numbers that it needs for this. Return None if there is no promise, or if the indices are no parameter.
 
     The list is: the distance in memory between the components of an index, the number of components, and the
     components in the order of the operand's dimensions.

@@ -191,8 +191,10 @@ class _Tracer:
 
 
 def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "Dict[int, Array]") -> List[Any]:
-    """Return the array for each place: a number of a parameter or result, or a scratch buffer. arrays: the arrays of
-    the parameters or the results of the call. kept: the arrays of its scratch buffers, by number.
+    """Return the array at each place of a call. A place is a scratch buffer, or the number of a parameter or result.
+
+    arrays: the arrays of the parameters, or of the results, of the call
+    kept: the arrays of the call's scratch buffers, by the buffer's number
     """
     return [kept[place.number] if isinstance(place, Buffer) else arrays[place] for place in places]
 
