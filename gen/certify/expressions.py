@@ -8,7 +8,7 @@ application of an operation that is not interpreted here.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import terms
 from gen.certify.terms import ZERO, Atom, Condition, Term, number
@@ -26,8 +26,9 @@ class Expression:
     if          Condition, Expression, Expression
     part        Expression, int: the bytes from this byte of another value on
     join        Expression ..: the bytes of several values, the lowest first
-    fold        str, Expression, (Atom ..), Condition, Expression: the first value combined by an operation with the second
-                value for each value of the variables that satisfies the condition
+    carried     object, Atom: the value of a variable at the beginning of a step of a loop; the loop's step
+    fold        Expression, (Atom ..), Expression ..: a value that the first value and, for each value of the variables in
+                their ranges, the other values are combined to
     lost        str: a value that the walk does not follow, with the reason
     """
 
@@ -236,59 +237,80 @@ class Reads:
     """The reads of expressions, each with the condition under which the value depends on it. of_atom: the expressions of
     integers that were read from memory. lost: the reason why the list is not complete, or "". rough: true if a mask of bits
     or lanes may hide some of the reads from the value. passed: a function that returns the values that a read of memory may
-    return, each with its condition, if kernels write this memory, or None.
+    return, each with its condition, if kernels write this memory, or None. ends: for a variable that a loop changes, its value
+    before the loop and at the end of a step.
     """
 
-    def __init__(self, of_atom: "Dict[Atom, Expression]", passed: "Any" = None) -> None:
-        self.of_atom, self.passed = of_atom, passed
-        self.found: "Dict[Tuple[Expression, Condition], None]" = {}
+    def __init__(self, of_atom: "Dict[Atom, Expression]", passed: "Any" = None,
+                 ends: "Optional[Dict[Expression, Tuple[Expression, Expression]]]" = None) -> None:
+        self.of_atom, self.passed, self.ends = of_atom, passed, ends or {}
+        self.found: "Dict[Tuple[Expression, Condition, Bound], None]" = {}
         self.lost, self.rough = "", False
-        self.seen: "Set[Tuple[Expression, Condition]]" = set()
+        self.seen: "Set[Tuple[Expression, Condition, Bound]]" = set()
 
     def add(self, of: Expression, under: Condition = terms.TRUE) -> None:
-        waiting = [(of, under)]
+        waiting: "List[Tuple[Expression, Condition, Bound]]" = [(of, under, ())]
         while waiting:
-            each, condition = waiting.pop()
-            if (each, condition) in self.seen:
+            each, condition, bound = waiting.pop()
+            if (each, condition, bound) in self.seen:
                 continue
-            self.seen.add((each, condition))
+            self.seen.add((each, condition, bound))
             if len(self.seen) > MOST_NODES:
                 self.lost = self.lost or "a value of too many parts"
                 return
             kind, parts = each.kind, each.parts
+
+            def wait(*of: Expression, under: Condition = condition, bound: Bound = bound) -> None:
+                waiting.extend((one, under, bound) for one in of)
+
             if kind == "read":
                 values = self.passed(each) if self.passed is not None else None
                 if values is None:
-                    self.found[each, condition] = None
+                    self.found[each, condition, bound] = None
+                elif bound:
+                    self.lost = self.lost or "a reduction of values that pass through memory"
                 else:
-                    waiting += [(value, terms.both(condition, under)) for under, value in values]
-                self._free(parts[1], condition, waiting)
+                    for way, value in values:
+                        wait(value, under=terms.both(condition, way))
+                wait(*self._integers(parts[1]))
             elif kind == "index":
-                self._free(parts[0], condition, waiting)
+                wait(*self._integers(parts[0]))
             elif kind == "apply":
                 self.rough |= parts[0] == "select" and parts[1].kind == "apply" and parts[1].parts[0] in ("mask", "~") or \
                     parts[0] in ("&", "|", "^") and any(p.kind == "apply" and p.parts[0] in ("mask", "~") for p in parts[1:])
-                waiting += [(part, condition) for part in parts[1:]]
+                wait(*parts[1:])
             elif kind == "if":
                 choice, a, b = parts
-                self._free(choice, condition, waiting)
-                waiting.append((a, terms.both(condition, certain(choice, self.of_atom))))
-                waiting.append((b, terms.both(condition, certain(terms.negated(choice), self.of_atom))))
+                wait(*self._integers(choice))
+                wait(a, under=terms.both(condition, certain(choice, self.of_atom)))
+                wait(b, under=terms.both(condition, certain(terms.negated(choice), self.of_atom)))
             elif kind == "part":
-                waiting.append((parts[0], condition))
+                wait(parts[0])
             elif kind == "join":
-                waiting += [(part, condition) for part in parts]
+                wait(*parts)
+            elif kind == "fold":
+                wait(parts[0])
+                wait(*parts[2:], bound=(*bound, *parts[1]))
+            elif kind == "carried":
+                if parts[1] in bound and each in self.ends:
+                    wait(*self.ends[each])
+                else:
+                    self.lost = self.lost or "a value that a loop changes"
             elif kind == "lost":
                 self.lost = self.lost or parts[0]
-            elif kind == "fold":
-                self.lost = self.lost or "a reduction"
 
-    def _free(self, of: "Any", condition: Condition, waiting: "List[Tuple[Expression, Condition]]") -> None:
-        for atom in of.free:
+    def _integers(self, of: "Any") -> "List[Expression]":
+        """Return the values of the integers in a term or a condition that were read from memory."""
+        found = []
+        for atom in sorted(of.free, key=lambda a: a.number):
             if atom in self.of_atom:
-                waiting.append((self.of_atom[atom], condition))
+                found.append(self.of_atom[atom])
             elif not atom.known:
                 self.lost = self.lost or "an integer that the walk does not follow"
+        return found
+
+
+Bound = Tuple[Atom, ...]        # the variables of the reductions around a read, the outermost first
 
 
 def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:

@@ -84,11 +84,15 @@ class Meaning(Walk):
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.contents: "Dict[Memory, Cell]" = {}
         self.writes: "List[Set[object]]" = []
+        self.trips: "Dict[object, int]" = {}        # the number of steps of a loop, if it is a constant
+        self.carried: "Dict[object, Expression]" = {}       # the variables of the loops that are being walked
+        self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}       # their values before a loop and after a step
         self.before: "Dict[Memory, Memory]" = {}        # the parameters' arrays that results overwrite in place
         self.until = math.inf       # the time at which a walk gives up
 
     def _file(self) -> None:
         self.values_stored, self.of_atom, self.contents, self.writes = [], {}, {}, []
+        self.trips, self.carried, self.ends = {}, {}, {}
         self.pure = _OfNumbers()
         super()._file()
 
@@ -625,7 +629,7 @@ class Meaning(Walk):
             if counted is not None and condition is not None:
                 trips = self._trips(condition, *counted, self._changed(condition, step, body))
                 if trips is not None and trips.is_constant and 1 <= trips.constant <= MOST_TRIPS and self._carries(body, counted[0]):
-                    exits = self._unrolled(node)
+                    exits = self._unrolled(node, MOST_TRIPS + 1)
                     if exits is not None:
                         return exits
             return super()._do_for(Node("for", node.at, None, condition, step, body))
@@ -658,8 +662,14 @@ class Meaning(Walk):
             return isinstance(value, Address) and value.memory is not None and value.memory.space == "private"
         return cell.memory is not None and cell.memory.space == "private"
 
-    def _summed(self, node: Node, counted: "Any", facts: "List[Condition]") -> _Exits:
+    def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
         key = (node.at, self.site, "memories")
+        _, condition, step, body = node.parts
+        trips = None
+        if counted is not None and condition is not None:
+            variable, start, by = counted
+            trips = self._trips(condition, variable, start, by, self._changed(condition, step, body))
+        self.trips[node.at, self.site] = trips.constant if trips is not None and trips.is_constant else 0
         self._forget_arrays(self.fixed.get(key, frozenset()))
         self.writes.append(set())
         exits = super()._summed(node, counted, facts)
@@ -667,6 +677,30 @@ class Meaning(Walk):
         self.new_fixed[key] = written
         self._forget_arrays(written)
         return exits
+
+    def _open(self, cell: Cell, entry: "Optional[Value]", key: "Any") -> None:
+        """Give a variable that a loop changes its value at the beginning of any step; then, its value behind the loop: the value
+        before the loop, combined with those of all steps.
+        """
+        end = cell.value
+        super()._open(cell, entry, key)
+        value, trips = cell.value, self.trips.get(key[0], 0)
+        if trips < 2 or not isinstance(value, (Number, Lanes)) or isinstance(value, Number) and not isinstance(value.type, Float):
+            return
+        if (key, cell) not in self.carried:
+            (atom,) = self.within[-1].free
+            whole = Expression("carried", size(value.type), (cell.name, self._mark()), atom)
+            self.carried[key, cell] = whole
+            self._set(cell, self._typed(value, whole, self._mark()))
+            return
+        before = self.carried.pop((key, cell))
+        atom = before.parts[1]
+        if self.new_fixed.get((key[0], "breaks"), True) or atom.hi + 1 != trips or atom.lo:
+            return
+        self.ends[before] = self._expression(entry, cell.type), self._expression(end, cell.type)
+        first, last = (self._lanes(of, 1) if isinstance(of, Lanes) else (self._expression(of),) for of in (entry, end))
+        folded = [Expression("fold", a.size, a, (atom,), b) for a, b in zip(first, last)]
+        self._set(cell, self._with(value, folded if isinstance(value, Lanes) else folded[0], self._mark()))
 
     def _forget_arrays(self, keys: "Any") -> None:
         for memory in list(self.contents):

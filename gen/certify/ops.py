@@ -6,6 +6,7 @@ parsed graph. An op that has no row here makes a kernel's semantics `not proved`
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
@@ -24,7 +25,7 @@ SAME_INDEX = set("""abs add and atan2 cbrt ceil clamp compare convert cosine cou
     exponential-minus-one floor imag is-finite log log-plus-one logistic maximum minimum multiply negate not or popcnt power
     real reduce-precision remainder round-nearest-afz round-nearest-even rsqrt select shift-left shift-right-arithmetic
     shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh xor complex bitcast-convert""".split())
-THROUGH = ("copy", "optimization-barrier", "reshape", "bitcast")
+MOST_LISTED = 64        # maximum number of elements that a reduction lists one by one
 
 
 class Unsupported(Exception):
@@ -342,6 +343,50 @@ class Element:
         for d, at in zip(inside, offsets):
             found[d] = found[d] + index[at]
         return self.of(of, tuple(found))
+
+    def _folded(self, i: Instruction, sizes: "Sequence[int]", first: "List[Expression]",
+                element: "Callable[[Index], List[Expression]]") -> Expression:
+        """Return the combination of the elements that `element` returns for all indices in a box."""
+        width = bytes_of(i.shape.leaves()[0])
+        if math.prod(sizes) <= MOST_LISTED:
+            listed = [of for at in itertools.product(*(range(n) for n in sizes)) for of in element(tuple(map(number, at)))]
+            return expressions.apply(i.opcode, width, *first, *listed)
+        steps = tuple(terms.variable("r", 0, n - 1, True) if n > 1 else ZERO for n in sizes)
+        return Expression("fold", width, expressions.apply("first", width, *first),
+                          tuple(atom for step in steps for atom in step.free), *element(steps))
+
+    def _reduce(self, i: Instruction, index: Index) -> Expression:
+        half, gone = len(i.operands) // 2, i.attributes["dimensions"]
+
+        def element(steps: Index) -> "List[Expression]":
+            at, over = iter(index), dict(zip(gone, steps))
+            place = tuple(over[d] if d in over else next(at) for d in range(i.operands[0].shape.rank))
+            return [self.of(of, place) for of in i.operands[:half]]
+        return self._folded(i, [i.operands[0].shape.dims[d] for d in gone], [self.of(of, ()) for of in i.operands[half:]], element)
+
+    def _dot(self, i: Instruction, index: Index) -> Expression:
+        a, sides = i.attributes, i.operands[:2]
+        if len(i.operands) > 2:
+            raise Unsupported("dot with more than two operands")
+        batch = [a.get(f"{side}_batch_dims", ()) for side in ("lhs", "rhs")]
+        over = [a.get(f"{side}_contracting_dims", ()) for side in ("lhs", "rhs")]
+        count = len(batch[0])
+
+        def element(steps: Index) -> "List[Expression]":
+            found, at = [], count
+            for side, of in enumerate(sides):
+                place: "List[Term]" = [ZERO] * of.shape.rank
+                for n, d in enumerate(batch[side]):
+                    place[d] = index[n]
+                for n, d in enumerate(over[side]):
+                    place[d] = steps[n]
+                for d in range(of.shape.rank):
+                    if d not in batch[side] and d not in over[side]:
+                        place[d] = index[at]
+                        at += 1
+                found.append(self.of(of, tuple(place)))
+            return found
+        return self._folded(i, [sides[0].shape.dims[d] for d in over[0]], [], element)
 
     def _concatenate(self, i: Instruction, index: Index) -> Expression:
         d = i.attributes["dimensions"][0]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import expressions, ops, terms
-from gen.certify.expressions import Expression, Reads
+from gen.certify.expressions import Bound, Expression, Reads
 from gen.certify.meaning import Meaning, Store
 from gen.certify.ops import Element, Unsupported
 from gen.certify.passing import NotFollowed, Passing, Place
@@ -30,6 +30,7 @@ from gen.hlo.leaves import Leaf, result_leaves
 
 # maximum number of elements of a store; an element counts once for each way on which its value may come
 MOST_LANES = 400
+MOST_STEPS = 100_000    # maximum number of steps of a reduction that are gone through to check a counterexample
 MOST_PAIRS = 4_000      # maximum number of pairs of reads in one query
 WALK_SECONDS = 15.0     # time that the walk of one kernel may take
 TOGETHER = 16           # maximum number of elements of a store in one query
@@ -89,6 +90,7 @@ class Semantics:
         self.memories: "Dict[Tuple[str, int, int], Memory]" = {}
         self.walked: "List[_Walked]" = []
         self.of_atom: "Dict[terms.Atom, Expression]" = {}
+        self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}
         self.in_place = {alias["result"]: alias["parameter"] for alias in aliases}
 
     def memories_of(self, launch: "Any") -> "Dict[str, Memory]":
@@ -150,6 +152,7 @@ class Semantics:
                         (access.memory, access.at.line, access.at.column) not in stored:
                     raise NotProved("a store that the walk does not follow")
             self.of_atom.update(meaning.of_atom)
+            self.ends.update(meaning.ends)
             made.stores, made.groups = meaning.values_stored, meaning.found.groups
         except (NotProved, Unsupported) as reason:
             made.problem = str(reason)
@@ -265,7 +268,7 @@ class Semantics:
                     missing.append(read)
                     return []
                 return [(terms.TRUE, chosen[read][1])]
-            reads = Reads(self.of_atom, passed)
+            reads = Reads(self.of_atom, passed, self.ends)
             for value in values:
                 reads.add(value)
             if reads.lost:
@@ -318,6 +321,7 @@ class Semantics:
     def _compared(self, lanes: "List[_Lane]", given: "List[Condition]", store: Store, solvers: Solvers,
                   result: int) -> "Optional[Failure]":
         """Return the failure if the text and HLO read different elements for one of some elements of a store."""
+        undecided = False
         for own in (True, False):
             said = "is read, which HLO does not read" if own else "is not read, which HLO reads"
             about = f"result {result}: an element {said}"
@@ -337,7 +341,15 @@ class Semantics:
                 if not all(expressions.is_decided(atom, self.of_atom) for atom in free):
                     raise NotProved("an element that read integers select")
                 values = digits.values({atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()})
+                if any(bound for reads in (lane.does, lane.says) for *_, bound in reads.found):
+                    missed = _missed(lane, values, own)
+                    if missed is None:
+                        undecided = True
+                        continue
+                    values = missed
                 return self._failure(lane, values, store, result, _values(printer, answer, free))
+        if undecided:
+            raise NotProved("a reduction in another order")
         return None
 
     def _ask(self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str,
@@ -350,7 +362,7 @@ class Semantics:
         for lane, one, two in sides:
             if len(one.found) * len(two.found) > MOST_PAIRS:
                 raise NotProved(f"an element of {len(one.found)} reads")
-            parts += [lane.at, *(part for reads in (one, two) for read, under in reads.found for part in (under, read.parts[1]))]
+            parts += [lane.at, *(part for reads in (one, two) for read, under, _ in reads.found for part in (under, read.parts[1]))]
         digits = Digits(parts)
         printer = Printer()
         cases: "List[str]" = []
@@ -358,12 +370,16 @@ class Semantics:
         for lane, one, two in sides:
             misses: "List[str]" = []
             at = digits.of(lane.at)
-            other_side = [(other, digits.of(other.parts[1]), digits.of(under)) for other, under in two.found]
-            for read, condition in one.found:
+            served: "Dict[Bound, List[Tuple[Expression, Term, Condition]]]" = {}
+            for read, condition, bound in one.found:
+                if bound not in served:
+                    steps = [(other, under, _step_of(inner, bound)) for other, under, inner in two.found]
+                    served[bound] = [(other, digits.of(_moved(other.parts[1], step)), digits.of(_moved(under, step)))
+                                     for other, under, step in steps if step is not None]
                 place, condition = digits.of(read.parts[1]), digits.of(condition)
                 words = [printer.condition(condition)]
                 parts += [condition, place]
-                for other, to, under in other_side:
+                for other, to, under in served[bound]:
                     if other.parts[0] is read.parts[0]:
                         parts += [under, to]
                         words.append(f"(not (and {printer.condition(under)} {_same(printer, place, read.size, to, other.size)}))")
@@ -425,11 +441,62 @@ def _name(memory: Memory) -> str:
 
 def _listed(reads: Reads, values: "Any") -> str:
     words = []
-    for read, condition in reads.found:
+    for read, condition, _ in reads.found:
         if terms.holds(condition, values):
             words.append(f"{_name(read.parts[0])} at {terms.evaluate(read.parts[1], values) // read.size}")
     words = list(dict.fromkeys(words))
     return "nothing" if not words else ", ".join(words[:6]) + (", .." if len(words) > 6 else "")
+
+
+def _step_of(inner: Bound, outer: Bound) -> "Optional[Dict[terms.Atom, Term]]":
+    """Return a step of one reduction for each step of another one, the step with the same number; None if their numbers of
+    steps differ. Any such choice proves something only if the solver finds that it serves.
+    """
+    if not inner:
+        return {}
+    if math.prod(a.hi + 1 for a in inner) != math.prod(a.hi + 1 for a in outer):
+        return None
+    count = terms.ZERO
+    for atom in outer:
+        count = count.times(atom.hi + 1) + terms.of(atom)
+    step: "Dict[terms.Atom, Term]" = {}
+    for n, atom in reversed(list(enumerate(inner))):
+        step[atom] = terms.modulo(count, atom.hi + 1) if n else count
+        count = terms.quotient(count, atom.hi + 1)
+    return step
+
+
+def _moved(part: "Any", step: "Dict[terms.Atom, Term]") -> "Any":
+    for atom, by in step.items():
+        part = terms.substituted(part, atom, by)
+    return part
+
+
+def _missed(lane: _Lane, values: "Dict[terms.Atom, int]", own: bool) -> "Optional[Dict[terms.Atom, int]]":
+    """Return values of the variables for which one side reads a place that no step of the other side reads, given those of all
+    variables but the steps of reductions; None if there are none, or too many steps to go through.
+    """
+    one, two = (lane.does, lane.says) if own else (lane.says, lane.does)
+    served: "Set[Tuple[int, int]]" = set()
+    for reads in (one, two):
+        if sum(math.prod(a.hi + 1 for a in bound) for _, _, bound in reads.found) > MOST_STEPS:
+            return None
+    for read, condition, bound in two.found:
+        for given in _steps(values, bound):
+            if terms.holds(condition, given):
+                place = terms.evaluate(read.parts[1], given)
+                served.update((id(read.parts[0]), byte) for byte in range(place, place + read.size))
+    for read, condition, bound in one.found:
+        for given in _steps(values, bound):
+            place = terms.evaluate(read.parts[1], given)
+            if terms.holds(condition, given) and not any((id(read.parts[0]), byte) in served for byte in range(place, place + read.size)):
+                return given
+    return None
+
+
+def _steps(values: "Dict[terms.Atom, int]", bound: Bound) -> "Iterator[Dict[terms.Atom, int]]":
+    for at in itertools.product(*(range(a.hi + 1) for a in bound)):
+        yield {**values, **dict(zip(bound, at))}
 
 
 def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:

@@ -885,12 +885,12 @@ class Walk:
             return self._conjuncts(node.parts[1]) + self._conjuncts(node.parts[2])
         return [node]
 
-    def _unrolled(self, node: Node) -> "Optional[_Exits]":
+    def _unrolled(self, node: Node, most: int = MOST_UNROLLED) -> "Optional[_Exits]":
         """Walk a loop step by step while its condition is a constant; return None if that does not work."""
         _, condition, step, body = node.parts
         if condition is None or self._peek(condition).kind not in ("true", "false"):
             return None
-        for _ in range(MOST_UNROLLED):
+        for _ in range(most):
             value = self._truth(condition)
             if value.kind == "false":
                 return _Exits()

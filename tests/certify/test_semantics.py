@@ -77,7 +77,7 @@ def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: in
             threads: int = 16) -> Verdict:
     """Return the verdict on an OpenCL kernel that a module's text describes. inputs: the number of elements of each parameter."""
     path = folder / "m.hlo"
-    path.write_text(f"HloModule m\n\nENTRY main {{\n{hlo}}}\n")
+    path.write_text(f"HloModule m\n\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\nENTRY main {{\n{hlo}}}\n")
     (source,) = programs.programs(run.load(str(path), None, {}), False)
     names = [f"p{n}" for n in range(len(inputs))]
     arguments = [{"name": name, "buffer": "params", "number": n, "offset": 0, "bytes": 4 * count}
@@ -92,6 +92,7 @@ def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: in
 
 
 X = "  x = f32[4,16] parameter(0)\n"
+SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f32[4,16] reduce(x, z), dimensions={0}, to_apply=add\n"
 
 
 @pytest.mark.parametrize("hlo, body, kind, said", [
@@ -140,6 +141,22 @@ X = "  x = f32[4,16] parameter(0)\n"
     (X + "  ROOT y = f32[4,16] reverse(x), dimensions={1}\n",
      "__local float tile[17]; if (t) tile[t] = p0[i]; barrier(CLK_LOCAL_MEM_FENCE); r0[i] = tile[15 - t];", "not proved",
      "tile, which is not proved written before it is read"),
+    # reductions: by loops of any length, in which every element of the range is read
+    (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[k * 64 + i]; r0[i] = a;", "proved", ""),
+    (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[(99 - k) * 64 + i]; r0[i] = a;", "not proved",
+     "a reduction in another order"),
+    (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 99; ++k) a += p0[k * 64 + i]; r0[i] = a;", "refuted", "but HLO says"),
+    (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[k * 64 + (i ^ 1)]; r0[i] = a;", "refuted",
+     "but HLO says"),
+    (SUM.replace("ROWS", "100"), "float a = 0.0f, b = 0.0f; for (uint k = 0; k < 100; ++k) { a += b; b = p0[k * 64 + (i ^ 1)]; } r0[i] = a;",
+     "refuted", "but HLO says"),
+    (SUM.replace("ROWS", "5"), "float a = 0.0f; for (uint k = 0; k < 5; ++k) a += p0[(4 - k) * 64 + i]; r0[i] = a;", "proved", ""),
+    (SUM.replace("ROWS", "5"), "float a = 0.0f; for (uint k = 1; k < 5; ++k) a += p0[k * 64 + i]; r0[i] = a;", "refuted", "but HLO says"),
+    ("  x = f32[4,70] parameter(0)\n  y = f32[70,16] parameter(1)\n  ROOT z = f32[4,16] dot(x, y), lhs_contracting_dims={1}, "
+     "rhs_contracting_dims={0}\n", "float a = 0.0f; for (uint k = 0; k < 70; ++k) a += p0[g * 70 + k] * p1[k * 16 + t]; r0[i] = a;", "proved", ""),
+    ("  x = f32[4,70] parameter(0)\n  y = f32[70,16] parameter(1)\n  ROOT z = f32[4,16] dot(x, y), lhs_contracting_dims={1}, "
+     "rhs_contracting_dims={0}\n", "float a = 0.0f; for (uint k = 0; k < 70; ++k) a += p0[g * 70 + k] * p1[k * 16 + g]; r0[i] = a;", "refuted",
+     "but HLO says"),
     # selections by index, by masks of lanes too
     (X + "  n = s32[4,16] iota(), iota_dimension=1\n  m = s32[4,16] iota(), iota_dimension=0\n  c = pred[4,16] compare(n, m), direction=LT\n"
      "  z = f32[] constant(0)\n  b = f32[4,16] broadcast(z), dimensions={}\n  ROOT y = f32[4,16] select(c, x, b)\n",
