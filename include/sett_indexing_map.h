@@ -4268,13 +4268,12 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   return SETTP_MAP_NONE;
 }
 
-/* Return add + floor(key / c) if the quotient is known. If `turn` is set, also look up the quotient of the negated form (R6). With samples this is
- * not needed, because R12 finds that quotient. */
-SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int64_t c, int32_t add, int turn) {
+/* Return add + floor(key / c) if the quotient is known, or that of the negated form (R6). */
+SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int64_t c, int32_t add) {
   settp_map_memo *m = settp_map_memo_find(e, key, c);
   int32_t flipped;
   if (m && m->value >= 0) return settp_map_lin_mix(e, m->value, 1, add, 1, 0);
-  if (!turn || (!e->lin[key].constant && settp_map_all_positive(e, key))) return SETTP_MAP_NONE;
+  if (!e->lin[key].constant && settp_map_all_positive(e, key)) return SETTP_MAP_NONE;
   flipped = settp_map_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
   if (flipped >= 0) {
     int32_t more = 0, turned = 0;
@@ -4306,7 +4305,7 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
                    : settp_map_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
       if (n < 0 || !settp_map_key(e, n, &d, &add, &key)) continue;
       if (!e->lin[key].count) return add; /* the key is constant, and floor(constant / d) = 0 */
-      k = settp_map_value_known(e, key, d, add, 1);
+      k = settp_map_value_known(e, key, d, add);
       if (k >= 0) return k;
       cost = settp_map_lin_cost(e, key);
       if (settp_map_cheaper(cost, best_cost)) {
@@ -4456,7 +4455,8 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
       settp_map_memo_set(e, b, c, value);
       return value;
     }
-    value = settp_map_value_known(e, b, c, settp_map_lin_constant(e, 0), !e->sampled);
+    /* with samples, R12 has found it */
+    if (!e->sampled) value = settp_map_value_known(e, b, c, settp_map_lin_constant(e, 0));
   }
   if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_MAP_CALLS_MAX) {
     settp_map_memo_set(e, b, c, SETTP_MAP_NONE);
@@ -6283,7 +6283,7 @@ SETT_INLINE int32_t settp_map_constant_nodes(int64_t constant, int32_t count, in
   return (constant ? 2 : 0) + !(positive || constant > 0 || !count);
 }
 
-SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned);
+SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t m, int32_t *own);
 
 SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].plain, count = e->lin[l].count;
@@ -6311,8 +6311,9 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
     rest =
         e->lin[l].count > 1 && settp_map_print_searches(e) ? settp_map_digit_of(e, l, &t, NULL, &name) : SETTP_MAP_NONE;
     if (rest >= 0) {
-      int32_t left = settp_map_estimate(e, rest);
-      other = settp_map_mod_estimate(e, e->form[name].lin, e->form[name].c, 0) + settp_map_factor_nodes(t);
+      int32_t left = settp_map_estimate(e, rest), own[2];
+      settp_map_mod_estimates(e, e->form[name].lin, e->form[name].c, own);
+      other = own[0] + settp_map_factor_nodes(t);
       other += left ? left + (e->lin[rest].count > 0) : t < 0;
       if (other < n) n = other;
     }
@@ -6385,22 +6386,29 @@ SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b)
          settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
-/* Estimate the number of nodes of l mod m; if `turned` is set, of (m - 1 - l) mod m. */
-SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned) {
+/* Estimate the number of nodes of l mod m in own[0], and of (m - 1 - l) mod m in own[1]. */
+SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t m, int32_t *own) {
   int32_t i;
-  int64_t n = 1;
-  int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0, positive = constant;
+  int64_t constant = settp_map_mod(e->lin[l].constant, m), n[2] = {1, 1};
+  int positive[2], turned;
+  positive[0] = constant != 0;
+  positive[1] = constant != m - 1;
+  for (turned = 0; turned < 2; ++turned) n[turned] += 2 * positive[turned];
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
-    int64_t k = settp_map_mod(turned ? -t.k : t.k, m);
-    if (k > 1 && k == m - 1) k = -1;
-    if (k)
-      n += (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom)) + 1 +
-           settp_map_factor_nodes(k);
-    positive |= k > 0;
+    int64_t k = settp_map_mod(t.k, m);
+    int32_t nodes;
+    if (!k) continue;
+    nodes = (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom)) + 1;
+    n[0] += nodes + (k == 1 || k == m - 1 ? 0 : 2);
+    n[1] += nodes + (k == 1 || k == m - 1 ? 0 : 2);
+    positive[0] |= k == 1 || k != m - 1; /* m - 1 is printed as -1 */
+    positive[1] |= k == m - 1 || k != 1;
   }
-  n += 2 * constant + !positive;
-  return n > 1 << 28 ? 1 << 28 : (int32_t)n;
+  for (turned = 0; turned < 2; ++turned) {
+    n[turned] += !positive[turned];
+    own[turned] = n[turned] > 1 << 28 ? 1 << 28 : (int32_t)n[turned];
+  }
 }
 
 /* Return 1 if no two terms of a form share a variable. */
@@ -6434,8 +6442,9 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
           settp_map_mul(t, form.c, &tm))
         continue;
       turns = t < 0 || !settp_map_all_positive(e, form.lin);
-      for (turned = 0; turned <= turns; ++turned)
-        own[turned] = settp_map_mod_estimate(e, form.lin, form.c, turned) + settp_map_factor_nodes(t);
+      settp_map_mod_estimates(e, form.lin, form.c, own);
+      own[0] += settp_map_factor_nodes(t);
+      own[1] += settp_map_factor_nodes(t);
       if (own[0] > best_nodes && (!turns || own[1] > best_nodes)) continue;
       n = settp_map_terms_add(e, settp_map_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
@@ -7522,11 +7531,20 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   if (l < 0 || e->error) return 0;
   if (e->lin[l].nodes) return e->lin[l].nodes;
   ++e->prints;
-  if (e->lin[l].count == 1 && !e->lin[l].constant) { /* a variable */
-    settp_map_term t = e->term[e->lin[l].first];
-    if (t.k == 1 && e->atom[t.atom].kind == SETTP_MAP_ATOM_VAR && e->atom[t.atom].c == 1) {
-      nodes = settp_map_atom_print(e, t.atom);
-      e->lin[l].expr = e->atom[t.atom].expr;
+  if (e->lin[l].count == 1 && !e->lin[l].constant && e->term[e->lin[l].first].k == 1) {
+    int32_t q = e->term[e->lin[l].first].atom;
+    int variable = e->atom[q].kind == SETTP_MAP_ATOM_VAR && e->atom[q].c == 1;
+    again = e->lin[l].printing;
+    if (variable || (!e->xors && settp_map_lone_quotient(e, l))) {
+      e->lin[l].printing = 1;
+      nodes = settp_map_atom_print(e, q);
+      sum = e->atom[q].expr;
+      if (nodes && !variable && !again) {
+        e->lin[l].expr = sum;
+        e->lin[l].nodes = nodes;
+        nodes = settp_map_print_operation(e, l, nodes, &sum);
+      }
+      e->lin[l].expr = sum;
       return e->lin[l].nodes = nodes;
     }
   }
