@@ -2809,13 +2809,13 @@ SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
  * form is made. So every number has a negative, and none means "no bound". */
 SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
-  const settp_map_term *t = e->term + e->terms, *old;
+  const settp_map_term *first = e->term + e->terms, *end = first + count, *t, *old;
   uint64_t h = (uint64_t)constant * 31 + (uint64_t)count;
   uint32_t hash;
-  int32_t i, at, *bucket;
+  int32_t at, *bucket;
   settp_map_lin *l;
-  for (i = 0; i < count; ++i)
-    h = (h + (uint64_t)t[i].k * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)t[i].atom) * UINT64_C(0x9E3779B97F4A7C15);
+  for (t = first; t < end; ++t)
+    h = (h + (uint64_t)t->k * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)t->atom) * UINT64_C(0x9E3779B97F4A7C15);
   h ^= h >> 29;
   h *= UINT64_C(0xD6E8FEB86659FD93);
   hash = (uint32_t)(h >> 32);
@@ -2824,12 +2824,12 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
     l = e->lin + at;
     if (l->hash != hash || l->constant != constant || l->count != count) continue;
     old = e->term + l->first;
-    for (i = 0; i < count && old[i].k == t[i].k && old[i].atom == t[i].atom; ++i) {}
-    if (i == count) return at;
+    for (t = first; t < end && old->k == t->k && old->atom == t->atom; ++t) ++old;
+    if (t == end) return at;
   }
   if ((uint64_t)constant + (uint64_t)most > 2 * (uint64_t)most) return SETTP_MAP_NONE;
-  for (i = 0; i < count; ++i)
-    if ((uint64_t)t[i].k + (uint64_t)most > 2 * (uint64_t)most) return SETTP_MAP_NONE;
+  for (t = first; t < end; ++t)
+    if ((uint64_t)t->k + (uint64_t)most > 2 * (uint64_t)most) return SETTP_MAP_NONE;
   if (!SETTP_MAP_ROOM(e, lin, lins, lin_room, 1)) return SETTP_MAP_NONE;
   if ((uint32_t)e->lins > e->lin_mask && settp_map_lin_rehash(e)) bucket = e->lin_bucket + (hash & e->lin_mask);
   l = e->lin + e->lins;
