@@ -4684,8 +4684,9 @@ SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *
     if (q.k == 1 || q.k == -1 || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
-      int32_t own = e->lin[form.lin].count;
-      if (own >= e->lin[l].count || q.k % form.c || !settp_map_lin_holds(e, l, form.lin, -(q.k / form.c))) continue;
+      int32_t own;
+      if (q.k % form.c || !settp_map_lin_holds(e, l, form.lin, -(q.k / form.c))) continue;
+      own = e->lin[form.lin].count;
       *t = -(q.k / form.c);
       *name = f;
       rest = settp_map_lin_take(e, l, form.lin, form.c, q.atom, *t, e->lin[l].count - own - 1);
