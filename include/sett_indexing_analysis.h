@@ -266,7 +266,7 @@ typedef struct sett_analysis_list {
  * means row-major. groups 0 means 1. */
 typedef struct sett_analysis_op {
   int opcode;
-  int operand;  /* the operand that is related to the output: the map computes its indices, or starts from them */
+  int operand; /* number of the operand. A map from the output has indices of this operand as results; a map from the operand has them as dimensions */
   int operands; /* number of operands, that is, of entries of in */
   /* Dimensions of the operands. concatenate reads the entries up to `operand`; gather and scatter also read that of the indices; other ops read only
    * in[operand]. */

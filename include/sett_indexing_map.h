@@ -7352,9 +7352,10 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* P8: choose how much of one atom, or of the constant, is added at every leaf (and subtracted outside). at: its coefficients at the leaves; c: its
- * coefficient outside, in front of factor * (k * leaf). Candidates make the coefficient 0 outside, or make the smallest or the largest coefficient at
- * the leaves 0, or add nothing. how 0 takes the candidate with the shortest text; how i takes candidate i - 1. own: number of symbols of the atom. */
+/* P8: choose the multiple of one atom, or of the constant, that is added at every leaf and subtracted outside the leaves, and write it to amount. at: the
+ * coefficients of the atom at the leaves. c: its coefficient outside, in front of factor * (k * leaf). own: the number of symbols of the atom. There are
+ * four candidates. The first three make the coefficient outside, the smallest, or the largest coefficient at the leaves 0; the last one adds nothing.
+ * how 0 takes the candidate with the shortest text, how i candidate i - 1. */
 SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
                                          int64_t *amount) {
   int64_t lo = 0, hi = 0, s[4];
@@ -11901,7 +11902,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     }
     return;
   }
-  /* modulo 2^32, the operands of xor may be correct modulo 2^32 only. In a signed type they keep their signs */
+  /* In uint, the operands of xor need to be correct only modulo 2^32 (ring = 1), because xor acts on single bits. In a signed type, they are exact */
   if (n->op == SETTP_MAP_XOR) {
     if (place > SETT_MAP_ALONE) settp_map_put(c->out, "(");
     settp_map_c_expr(c, a, settp_map_at(c->arena, a)->op == SETTP_MAP_XOR ? SETT_MAP_ALONE : SETT_MAP_FACTOR, 1);

@@ -50,7 +50,7 @@ def pieces(*files: str) -> Dict[str, Piece]:
 
 
 def needs(name: str, text: str, known: Mapping[str, Piece]) -> "Tuple[str, ...]":
-    """Return the pieces that a text uses, by their first names and in the order of their use."""
+    """Return the first name of each piece that a text uses, in the order of use."""
     words = dict.fromkeys(_WORD.findall(_COMMENT.sub("", text)))
     return tuple(dict.fromkeys(known[word].name for word in words if word in known and known[word].name != name))
 

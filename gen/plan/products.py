@@ -332,8 +332,8 @@ def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
 
 
 def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
-    """Return two values with their elements interleaved along dimension d. of: the complex numbers of which the two
-    values are the parts, if these are to be read in place; they are contiguous along d.
+    """Return two values with their elements interleaved along dimension d. of: an array of complex numbers, contiguous
+    along d, whose real and imaginary parts are these values. If given, the parts are read from this array in place.
     """
     dims = both[0].shape.dims
     new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]

@@ -159,9 +159,7 @@ class Program:
 
     @property
     def read_only(self) -> "Set[Array]":
-        """Return the arrays that a run must not write. Parameters that are updated in place are among them, but may be
-        written.
-        """
+        """Return the parameters and the prepared arrays. A run writes only parameters that are updated in place."""
         return {*self.params, *self.prepared}
 
     @property

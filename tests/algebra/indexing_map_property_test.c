@@ -677,9 +677,10 @@ static void check_map(draw *r, int which) {
   sett_map_arena_rewind(&arena, mark);
 }
 
-/* Test n maps: of all classes (only = -1), of one class, or of ALGEBRA (only = DRAW_CLASS_COUNT); with a rank,
- * identities. Return 1 if a value is wrong, or if too many maps stay less simple than expected: none of the identities
- * of rank 4 and depth 3, and 1 % of the others (a few more in small samples). */
+/* Test n maps. If rank is not 0, the maps are identities of this rank and depth. Otherwise they are of all classes (only =
+ * -1), of one class, or of the classes of ALGEBRA (only = DRAW_CLASS_COUNT). Return 1 if a value is wrong, or if too many
+ * maps are less simple than expected. For identities of rank 4 and depth 3, none may be; for others, 1 % may be (in small
+ * samples a few more). */
 static int run(int n, int only, int rank, int depth) {
   static const int64_t sizes[] = {24, 60, 100, 200, 400, 800, 2000};
   static const int inverses[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
