@@ -18,6 +18,7 @@ that `gen build` wrote, and asks z3, then cvc5, whether anything can go wrong. I
     expressions.py   what the value of an element is computed from, byte by byte
     meaning.py       a second walk, which also follows values
     ops.py           the semantics of HLO: which elements of its operands an element of an op is computed from
+    passing.py       values that pass through shared memory, or through an array between launches
     semantics.py     whether the text and HLO read the same elements
 
 About each launch, the following is asked, as queries that have no solution if the kernel is right:
@@ -31,29 +32,38 @@ About each launch, the following is asked, as queries that have no solution if t
   together write as many elements as the result has, no element is left out. If some steps write the same element on
   purpose (at the end of a row), the places are counted.
 
-Beside these properties, each line says whether the kernel's *semantics* are proved: each element of each result is
-computed from the elements of the parameters that HLO says, no others, and from all of them. Padding and selections by
-index are taken into account; of values that data select, both alternatives count as read. It is not proved in which
-order and by which operations the values are combined. `semantics not proved (reason)` names what the walk does not follow or what `ops.py`
-does not know; the other properties stay proved. Semantics that are refuted make a kernel REFUTED, with the element and
-both places.
+Beside these properties, each line says whether the kernel's *semantics* are proved: each element of a result that the
+kernel writes is computed from the elements of the parameters that HLO says, from all of them and from no others.
+Padding, selections by index and by integers in memory (dynamic slices, gathers) are part of the query. Where data
+select a value, both alternatives count as read. Values are followed through registers, words of several elements,
+arrays of a work-item, shared memory, and arrays between launches. `semantics not proved (reason)` names what the walk
+does not follow (meaning.py) or the op that `ops.py` does not know; the other properties stay proved. Semantics that
+are refuted make a kernel REFUTED: the line names the element of the result, and the elements that the text and HLO
+read.
 
-If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
-names nothing but ids and steps. If it needs a value that the walk does not follow, the kernel is UNKNOWN.
+Semantics say nothing about these: the operations and their order (a - b and b - a read the same elements; constants
+are not compared); how often a reduction reads an element; the elements of a result that no store of the kernel writes
+(*all written* is about them); the order of reads and writes in place. Not proved are, above all, reductions whose
+partial results pass between work-items (shuffles, shared memory) or whose loops are long and change arrays; loops and
+branches of a program; convolutions, windows, scatters, sorts and scans; types of less than a byte; elements that
+calls pass in a part of a larger buffer.
 
-These parts are trusted: the reader and the walk; the macros in `cases.py` (the text is not read under other macros); the
-manifest's launches, with the buffer of each pointer and its size, and the host, which must launch accordingly; the
-meaning of the languages' functions.
+If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if
+it names nothing but ids and steps. If it needs a value that the walk does not follow, the kernel is UNKNOWN.
 
-These properties are not proved: the values; that registers and
-shared memory are written before they are read; the order in which a work-item reads and writes in place; the lifetimes of
-buffers that share bytes of the arena; that all lanes reach a shuffle; that an update in place leaves other elements
-unchanged.
+These parts are trusted: the reader and the walk; the macros in `cases.py` (the text is not read under other macros);
+the manifest's launches, with the buffer of each pointer and its size, and the host, which must launch accordingly;
+the meaning of the languages' functions.
 
-The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: a table that is indexed by bits
-of a float (sine and cosine of large arguments); plain reads beside atomic operations (the first read of a loop around
-atomicCAS); clamps by a mask of vector lanes in C; loops that run until two counters meet; assembly; leading dimensions
-that the caller passes. Queries that take longer than `smt.py` allows make it UNKNOWN too.
+These properties are not proved: the values; that registers and shared memory are written before they are read (only
+values whose semantics are proved are known to be); the order in which a work-item reads and writes in place; the
+lifetimes of buffers that share bytes of the arena; that all lanes reach a shuffle; that an update in place leaves
+other elements unchanged.
+
+The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: a table that is indexed by
+bits of a float (sine and cosine of large arguments); plain reads beside atomic operations (the first read of a loop
+around atomicCAS); clamps by a mask of vector lanes in C; loops that run until two counters meet; assembly; leading
+dimensions that the caller passes. Queries that take longer than `smt.py` allows make it UNKNOWN too.
 """
 
 from gen.certify.cases import Verdict, certify, missing

@@ -182,7 +182,10 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
         change = changed(before[key], after)
         verdicts = certify({file: mutant.text}, one, [target], None, graph_of(name))
         kinds = {verdict.kind for verdict in verdicts}
-        verdict = "REFUTED" if "REFUTED" in kinds else "UNKNOWN" if "UNKNOWN" in kinds else "PROVED"
+        meant = [verdict.meant.failure for verdict in verdicts if verdict.meant is not None]
+        others = any(failure.kind == "refuted" and failure not in meant for verdict in verdicts for failure in verdict.failures)
+        verdict = "REFUTED" if others else "REFUTED (semantics)" if "REFUTED" in kinds else \
+            "UNKNOWN" if "UNKNOWN" in kinds else "PROVED"
         count -= 1
         yield f"{name} {target}", mutant, change, verdict
 
