@@ -46,7 +46,8 @@ OPCODE = "element-loop"
 MOST_VARIABLES = 16     # maximum number of variables of an element, so that they stay in registers
 MOST_OPS = 512          # maximum number of ops of a step
 LIMITED = 16            # number by which a loop may exceed MOST_VARIABLES and MOST_OPS when a check limits its steps
-MOST_PLACES = 8         # maximum number of elements that one element uses of an array with further dimensions
+# maximum product of the sizes of the dimensions that an array has in addition to those of the loop's elements
+MOST_PLACES = 8
 MOST_REDUCED = 8        # maximum number of elements that a reduce within a step combines
 EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
 UNKNOWN_STEPS = 16      # assumed trip count of a loop whose trip count is not known

@@ -24,7 +24,7 @@ def stride_map(shape: Shape) -> str:
 
 
 def has_strides(shape: Shape) -> bool:
-    """Return true if the strides of an array can be represented with BASE."""
+    """Return true if a distance in the array can be represented as times * BASE + rest."""
     return not shape.lead or shape.elements < BASE // 2
 
 
