@@ -13,21 +13,19 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 from gen.certify import terms
 from gen.certify.terms import ZERO, Atom, Condition, Term, number
 
-MOST_NODES = 40_000     # maximum number of different parts of one expression that are visited
+MOST_NODES = 40_000  # maximum number of different parts of one expression that are visited
 
 
 class Expression:
     """A value of `size` bytes. kind and parts:
 
-    read        memory, Term: the bytes from this byte offset of a memory on; and the number of barriers before, as a Term
-    index       Term: an integer that ids and steps determine, modulo 2^(8 * size)
-    number      str: a floating-point constant, as written
-    apply       str, Expression ..: an operation on other values
-    if          Condition, Expression, Expression
-    part        Expression, int: the bytes from this byte of another value on
-    join        Expression ..: the bytes of several values, the lowest first
-    carried     object, Atom: the value of a variable at the beginning of a step of a loop; the loop's step
-    fold        Expression, (Atom ..), Expression ..: a value that the first value and, for each value of the variables in
+    read        memory, Term: the bytes from this byte offset of a memory on; and the number of barriers before, as a
+    Term index       Term: an integer that ids and steps determine, modulo 2^(8 * size) number      str: a
+    floating-point constant, as written apply       str, Expression ..: an operation on other values if
+    Condition, Expression, Expression part        Expression, int: the bytes from this byte of another value on join
+    Expression ..: the bytes of several values, the lowest first carried     object, Atom: the value of a variable at
+    the beginning of a step of a loop; the loop's step fold        Expression, (Atom ..), Expression ..: a value that
+    the first value and, for each value of the variables in
                 their ranges, the other values are combined to
     lost        str: a value that the walk does not follow, with the reason
     """
@@ -150,7 +148,7 @@ def part(of: Expression, first: int, size: int) -> Expression:
         return of
     if first + size > of.size:
         return lost("bytes beside a value", size)
-    return _joined(_bytes(of)[first:first + size])
+    return _joined(_bytes(of)[first : first + size])
 
 
 def join(parts: "Sequence[Expression]") -> Expression:
@@ -179,14 +177,14 @@ def resized(of: Expression, size: int, signed: bool) -> Expression:
 
 
 def shifted(of: Expression, by: int, signed: bool) -> Expression:
-    """Return a value shifted by a number of bits, to the left if it is positive. signed: copies of the sign come in from
-    the left.
+    """Return a value shifted by a number of bits, to the left if it is positive. signed: copies of the sign come in
+    from the left.
     """
     if by == 0:
         return of
     if by % 8 == 0 and (by > 0 or not signed):
         own, zeros = _bytes(of), [("byte", 0)] * (abs(by) // 8)
-        return _joined((zeros + own)[:of.size] if by > 0 else (own + zeros)[-of.size:])
+        return _joined((zeros + own)[: of.size] if by > 0 else (own + zeros)[-of.size :])
     return apply("<<" if by > 0 else ">>", of.size, of, index(number(abs(by)), 4))
 
 
@@ -234,15 +232,19 @@ def inverted(of: Expression) -> Expression:
 
 
 class Reads:
-    """The reads of expressions, each with the condition under which the value depends on it. of_atom: the expressions of
-    integers that were read from memory. lost: the reason why the list is not complete, or "". rough: true if a mask of bits
-    or lanes may hide some of the reads from the value. passed: a function that returns the values that a read of memory may
-    return, each with its condition, if kernels write this memory, or None. ends: for a variable that a loop changes, its value
-    before the loop and at the end of a step.
+    """The reads of expressions, each with the condition under which the value depends on it. of_atom: the expressions
+    of integers that were read from memory. lost: the reason why the list is not complete, or "". rough: true if a
+    mask of bits or lanes may hide some of the reads from the value. passed: a function that returns the values that a
+    read of memory may return, each with its condition, if kernels write this memory, or None. ends: for a variable
+    that a loop changes, its value before the loop and at the end of a step.
     """
 
-    def __init__(self, of_atom: "Dict[Atom, Expression]", passed: "Any" = None,
-                 ends: "Optional[Dict[Expression, Tuple[Expression, Expression]]]" = None) -> None:
+    def __init__(
+        self,
+        of_atom: "Dict[Atom, Expression]",
+        passed: "Any" = None,
+        ends: "Optional[Dict[Expression, Tuple[Expression, Expression]]]" = None,
+    ) -> None:
         self.of_atom, self.passed, self.ends = of_atom, passed, ends or {}
         self.found: "Dict[Tuple[Expression, Condition, Bound], None]" = {}
         self.lost, self.rough = "", False
@@ -276,8 +278,13 @@ class Reads:
             elif kind == "index":
                 wait(*self._integers(parts[0]))
             elif kind == "apply":
-                self.rough |= parts[0] == "select" and parts[1].kind == "apply" and parts[1].parts[0] in ("mask", "~") or \
-                    parts[0] in ("&", "|", "^") and any(p.kind == "apply" and p.parts[0] in ("mask", "~") for p in parts[1:])
+                self.rough |= (
+                    parts[0] == "select"
+                    and parts[1].kind == "apply"
+                    and parts[1].parts[0] in ("mask", "~")
+                    or parts[0] in ("&", "|", "^")
+                    and any(p.kind == "apply" and p.parts[0] in ("mask", "~") for p in parts[1:])
+                )
                 wait(*parts[1:])
             elif kind == "if":
                 choice, a, b = parts
@@ -310,7 +317,7 @@ class Reads:
         return found
 
 
-Bound = Tuple[Atom, ...]        # the variables of the reductions around a read, the outermost first
+Bound = Tuple[Atom, ...]  # the variables of the reductions around a read, the outermost first
 
 
 def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:
@@ -319,15 +326,31 @@ def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:
 
 
 def certain(condition: Condition, of_atom: "Dict[Atom, Expression]") -> Condition:
-    """Return the part of a condition that ids, steps and integers in memory decide: the condition holds at most where this
-    part holds.
+    """Return the part of a condition that ids, steps and integers in memory decide: the condition holds at most where
+    this part holds.
     """
     if all(is_decided(atom, of_atom) for atom in condition.free):
         return condition
     if condition.kind == "and":
-        return terms.both(*(certain(part, of_atom) for part in condition.of))    # type: ignore[arg-type]
+        return terms.both(*(certain(part, of_atom) for part in condition.of))  # type: ignore[arg-type]
     return terms.TRUE
 
 
-__all__ = ["Expression", "Reads", "apply", "bitwise", "certain", "either", "index", "inverted", "is_decided", "is_mask", "join", "lost", "part", "read", "resized",
-           "shifted"]
+__all__ = [
+    "Expression",
+    "Reads",
+    "apply",
+    "bitwise",
+    "certain",
+    "either",
+    "index",
+    "inverted",
+    "is_decided",
+    "is_mask",
+    "join",
+    "lost",
+    "part",
+    "read",
+    "resized",
+    "shifted",
+]

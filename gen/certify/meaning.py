@@ -25,21 +25,23 @@ from gen.certify.types import Array, Float, Int, Pointer, Record, Type, Vector, 
 from gen.certify.values import Address, Cell, Either, Lanes, Memory, Number, Opaque, Value
 from gen.certify.walk import Walk, _assigned, _declared, _Exits, _names, _Reference
 
-MOST_TRIPS = 64         # maximum number of steps of a loop that is walked step by step
-MOST_CHOICES = 64       # maximum number of elements of an array that a varying index may select
+MOST_TRIPS = 64  # maximum number of steps of a loop that is walked step by step
+MOST_CHOICES = 64  # maximum number of elements of an array that a varying index may select
 
 # Functions whose result has the bits of their argument.
 _SAME_BITS = re.compile(r"as_\w+|__builtin_astype|__(float|double|half|int|uint|longlong|ushort|short)_as_\w+")
 _TAKES_VALUES = re.compile(
-    r"(convert|as)_\w+|__builtin_(astype|convertvector|shufflevector|nontemporal_load|nontemporal_store)|shuffle2?|select"
-    r"|min|max|clamp|fm(in|ax)f?|vload\w+|vstore\w+|memcpy|__builtin_memcpy|memmove|__ldg|__ldcs|make_\w+|isnan|isinf|isfinite"
-    r"|signbit|__(half|float|double|int|uint|longlong|ushort)\w*2?(half|float|int|uint)\w*|__brev|__u?mulhi|__umul64hi")
+    r"(convert|as)_\w+|__builtin_(astype|convertvector|shufflevector|nontemporal_load|nontemporal_store)|shuffle2?"
+    r"|select|min|max|clamp|fm(in|ax)f?|vload\w+|vstore\w+|memcpy|__builtin_memcpy|memmove|__ldg|__ldcs|make_\w+"
+    r"|isnan|isinf|isfinite"
+    r"|signbit|__(half|float|double|int|uint|longlong|ushort)\w*2?(half|float|int|uint)\w*|__brev|__u?mulhi|__umul64hi"
+)
 
 
 @dataclass(frozen=True)
 class Store:
-    """A store of a kernel: the value of the bytes from byte `offset` of a memory on. path, phase: as of an access. loops:
-    the steps of the loops around it.
+    """A store of a kernel: the value of the bytes from byte `offset` of a memory on. path, phase: as of an access.
+    loops: the steps of the loops around it.
     """
 
     memory: Memory
@@ -84,11 +86,11 @@ class Meaning(Walk):
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.contents: "Dict[Memory, Cell]" = {}
         self.writes: "List[Set[object]]" = []
-        self.trips: "Dict[object, int]" = {}        # the number of steps of a loop, if it is a constant
-        self.carried: "Dict[object, Expression]" = {}       # the variables of the loops that are being walked
-        self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}       # their values before a loop and after a step
-        self.before: "Dict[Memory, Memory]" = {}        # the parameters' arrays that results overwrite in place
-        self.until = math.inf       # the time at which a walk gives up
+        self.trips: "Dict[object, int]" = {}  # the number of steps of a loop, if it is a constant
+        self.carried: "Dict[object, Expression]" = {}  # the variables of the loops that are being walked
+        self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}  # their values before a loop and after a step
+        self.before: "Dict[Memory, Memory]" = {}  # the parameters' arrays that results overwrite in place
+        self.until = math.inf  # the time at which a walk gives up
 
     def _file(self) -> None:
         self.values_stored, self.of_atom, self.contents, self.writes = [], {}, {}, []
@@ -156,7 +158,9 @@ class Meaning(Walk):
             return self._with(result, whole, mark)
         if isinstance(result, Lanes):
             width = size(result.type.element)
-            return self._with(result, [expressions.part(whole, n * width, width) for n in range(result.type.lanes)], mark)
+            return self._with(
+                result, [expressions.part(whole, n * width, width) for n in range(result.type.lanes)], mark
+            )
         return result
 
     def _of_value(self, node: Node) -> Value:
@@ -171,8 +175,12 @@ class Meaning(Walk):
 
     def _of_name(self, node: Node) -> Value:
         result = super()._of_name(node)
-        if isinstance(result, Number) and isinstance(result.type, Float) and result.of is None and \
-                node.parts[0] in ("INFINITY", "NAN", "HUGE_VALF", "M_PI", "FLT_MAX", "DBL_MAX"):
+        if (
+            isinstance(result, Number)
+            and isinstance(result.type, Float)
+            and result.of is None
+            and node.parts[0] in ("INFINITY", "NAN", "HUGE_VALF", "M_PI", "FLT_MAX", "DBL_MAX")
+        ):
             return replace(result, of=Expression("number", size(result.type), node.parts[0]))
         return result
 
@@ -186,11 +194,17 @@ class Meaning(Walk):
                 if op in ("+", "-", "*"):
                     made = x + y if op == "+" else x - y if op == "-" else terms.product(x, y)
                     return expressions.index(made, size(type))
-                if op in ("<", ">", "<=", ">=", "==", "!=") and all(type.range[0] <= bound <= type.range[1] for of in (x, y)
-                                                                    for bound in terms.bounds(of)):
-                    holds = {"<": lambda: terms.less(x, y), ">": lambda: terms.less(y, x), "<=": lambda: terms.at_most(x, y),
-                             ">=": lambda: terms.at_most(y, x), "==": lambda: terms.equal(x, y),
-                             "!=": lambda: terms.negated(terms.equal(x, y))}[op]()
+                if op in ("<", ">", "<=", ">=", "==", "!=") and all(
+                    type.range[0] <= bound <= type.range[1] for of in (x, y) for bound in terms.bounds(of)
+                ):
+                    holds = {
+                        "<": lambda: terms.less(x, y),
+                        ">": lambda: terms.less(y, x),
+                        "<=": lambda: terms.at_most(x, y),
+                        ">=": lambda: terms.at_most(y, x),
+                        "==": lambda: terms.equal(x, y),
+                        "!=": lambda: terms.negated(terms.equal(x, y)),
+                    }[op]()
                     return expressions.either(holds, expressions.index(terms.ONE, 4), expressions.index(ZERO, 4))
             if op in ("&", "|", "^", "+"):
                 return expressions.bitwise(op, a, b)
@@ -200,7 +214,12 @@ class Meaning(Walk):
     def _operated(self, op: str, a: Value, b: Value, at: Token) -> Value:
         mark = self._mark()
         result = super()._operated(op, a, b, at)
-        if not isinstance(result, Number) or not isinstance(a, Number) or not isinstance(b, Number) or result.of is not None:
+        if (
+            not isinstance(result, Number)
+            or not isinstance(a, Number)
+            or not isinstance(b, Number)
+            or result.of is not None
+        ):
             return result
         if result.term is not None and all(atom.known for atom in result.term.free):
             return result
@@ -224,11 +243,14 @@ class Meaning(Walk):
     def _vectors(self, op: str, a: Value, b: Value, at: Token) -> Value:
         mark = self._mark()
         result = super()._vectors(op, a, b, at)
-        kind = a.type if isinstance(a, Lanes) else b.type       # type: ignore[union-attr]
+        kind = a.type if isinstance(a, Lanes) else b.type  # type: ignore[union-attr]
         assert isinstance(kind, Vector) and isinstance(result, Lanes)
         one, two = self._converted(a, kind, at), self._converted(b, kind, at)
         width = size(result.type.element)
-        made = [self._applied(op, kind.element, x, y) for x, y in zip(self._lanes(one, kind.lanes), self._lanes(two, kind.lanes))]
+        made = [
+            self._applied(op, kind.element, x, y)
+            for x, y in zip(self._lanes(one, kind.lanes), self._lanes(two, kind.lanes))
+        ]
         if op in ("<", ">", "<=", ">=", "==", "!="):
             made = [_masked(of, width) for of in made]
         return self._with(result, made, mark)
@@ -242,12 +264,23 @@ class Meaning(Walk):
         result = super()._of_unary(Node("unary", node.at, op, Node("value", inner.at, value)))
         if isinstance(value, Lanes) and isinstance(result, Lanes):
             width = size(result.type.element)
-            return self._with(result, [expressions.inverted(of) if op == "~" else expressions.apply(op, width, of)
-                                       for of in self._lanes(value, 1)], mark)
+            return self._with(
+                result,
+                [
+                    expressions.inverted(of) if op == "~" else expressions.apply(op, width, of)
+                    for of in self._lanes(value, 1)
+                ],
+                mark,
+            )
         if isinstance(value, Number) and isinstance(result, Number) and op != "!" and result.of is None:
             if result.term is None or not all(atom.known for atom in result.term.free):
-                of = expressions.resized(self._expression(value), size(result.type), getattr(value.type, "signed", False)) \
-                    if isinstance(value.type, Int) else self._expression(value)
+                of = (
+                    expressions.resized(
+                        self._expression(value), size(result.type), getattr(value.type, "signed", False)
+                    )
+                    if isinstance(value.type, Int)
+                    else self._expression(value)
+                )
                 return self._with(result, of if op == "+" else expressions.apply(op, size(result.type), of), mark)
         return result
 
@@ -278,8 +311,12 @@ class Meaning(Walk):
         if isinstance(value, Number) and isinstance(result, Number):
             if value.type == result.type and (value.of is not None or result.of is not None):
                 return replace(result, of=value.of)
-            if value.of is None and isinstance(value.type, Int) and result.term is not None and \
-                    not any(atom.number > mark for atom in result.term.free):
+            if (
+                value.of is None
+                and isinstance(value.type, Int)
+                and result.term is not None
+                and not any(atom.number > mark for atom in result.term.free)
+            ):
                 return result
             return self._with(result, self._scalar(self._expression(value), value.type, result.type), mark)
         if isinstance(value, Number) and isinstance(result, Lanes):
@@ -352,8 +389,12 @@ class Meaning(Walk):
     def _picked(self, vector: Vector, name: str) -> "Optional[List[int]]":
         """Return the lanes that .NAME of a vector names."""
         half = vector.lanes // 2
-        named = {"lo": range(half), "hi": range(half, vector.lanes), "even": range(0, vector.lanes, 2),
-                 "odd": range(1, vector.lanes, 2)}.get(name)
+        named = {
+            "lo": range(half),
+            "hi": range(half, vector.lanes),
+            "even": range(0, vector.lanes, 2),
+            "odd": range(1, vector.lanes, 2),
+        }.get(name)
         if named is not None:
             return list(named)
         letters = name[1:] if name[0] in "sS" else name
@@ -383,7 +424,12 @@ class Meaning(Walk):
 
     @staticmethod
     def _lane_of(vector: Vector, by: Value) -> "Optional[int]":
-        if isinstance(by, Number) and by.term is not None and by.term.is_constant and 0 <= by.term.constant < vector.lanes:
+        if (
+            isinstance(by, Number)
+            and by.term is not None
+            and by.term.is_constant
+            and 0 <= by.term.constant < vector.lanes
+        ):
             return by.term.constant
         return None
 
@@ -404,7 +450,11 @@ class Meaning(Walk):
         if places is None or value is None:
             lanes = [expressions.lost("an element of a vector at a varying index", width)] * vector.lanes
         else:
-            new = self._lanes(value, 1) if isinstance(value, Lanes) else [self._expression(self._converted(value, vector.element, at))]
+            new = (
+                self._lanes(value, 1)
+                if isinstance(value, Lanes)
+                else [self._expression(self._converted(value, vector.element, at))]
+            )
             new = list(new) * (len(places) if len(new) == 1 else 1)
             for place, of in zip(places, new):
                 assert place is not None
@@ -422,8 +472,14 @@ class Meaning(Walk):
         result = super()._of_choose(Node("choose", node.at, first, *(Node("value", node.at, of) for of in (a, b))))
         assert isinstance(result, Lanes)
         width, count = size(result.type.element), result.type.lanes
-        return self._with(result, [_selected(c, x, y, width) for c, x, y in zip(
-            self._lanes(chooser, 1), self._lanes(a, count), self._lanes(b, count))], mark)
+        return self._with(
+            result,
+            [
+                _selected(c, x, y, width)
+                for c, x, y in zip(self._lanes(chooser, 1), self._lanes(a, count), self._lanes(b, count))
+            ],
+            mark,
+        )
 
     # ---- memory ----
 
@@ -447,8 +503,12 @@ class Meaning(Walk):
                 return result
             return self._typed(result, expressions.part(whole, first.constant, size(type)), mark)
         whole = self._read(value.memory, self._bytes_at(value), size(type))
-        if whole.kind == "lost" and isinstance(result, Number) and result.term is not None and \
-                all(atom.known for atom in result.term.free):
+        if (
+            whole.kind == "lost"
+            and isinstance(result, Number)
+            and result.term is not None
+            and all(atom.known for atom in result.term.free)
+        ):
             return result
         return self._typed(result, whole, mark)
 
@@ -465,7 +525,7 @@ class Meaning(Walk):
         cell = self.contents.get(memory)
         if cell is None or cell.value is None:
             return expressions.lost("an array that is read before it is written", width)
-        entries = cell.value.entries    # type: ignore[union-attr]
+        entries = cell.value.entries  # type: ignore[union-attr]
         if offset.is_constant:
             return self._entry(entries, offset.constant, width)
         lo, hi = terms.bounds(offset)
@@ -473,8 +533,15 @@ class Meaning(Walk):
         for atom, factor in offset.parts:
             while factor % step:
                 step //= 2
-        places = [at for at in range(max(lo, 0), min(hi, (memory.bytes or 0) - width) + 1)
-                  if (at - offset.constant) % step == 0] if hi - lo < 1 << 16 else []
+        places = (
+            [
+                at
+                for at in range(max(lo, 0), min(hi, (memory.bytes or 0) - width) + 1)
+                if (at - offset.constant) % step == 0
+            ]
+            if hi - lo < 1 << 16
+            else []
+        )
         if not 0 < len(places) <= MOST_CHOICES:
             return expressions.lost("an array of the work-item at a varying index", width)
         made = self._entry(entries, places[-1], width)
@@ -490,7 +557,9 @@ class Meaning(Walk):
         parts: "List[Expression]" = []
         at = offset
         while at < offset + width:
-            start = next((s for s in range(at, max(at - 256, -1), -1) if s in entries and s + entries[s].size > at), None)
+            start = next(
+                (s for s in range(at, max(at - 256, -1), -1) if s in entries and s + entries[s].size > at), None
+            )
             if start is None:
                 return expressions.lost("an element of an array that no store writes for certain", width)
             of = entries[start]
@@ -520,11 +589,23 @@ class Meaning(Walk):
             first = self._bytes_at(place)
             if not isinstance(cell.value, (Number, Lanes)):
                 return
-            if whole.size < size(cell.type) and first.is_constant and 0 <= first.constant <= size(cell.type) - whole.size:
+            if (
+                whole.size < size(cell.type)
+                and first.is_constant
+                and 0 <= first.constant <= size(cell.type) - whole.size
+            ):
                 old = self._expression(cell.value)
-                whole = expressions.join([*([expressions.part(old, 0, first.constant)] if first.constant else []), whole, *(
-                    [expressions.part(old, first.constant + whole.size, old.size - first.constant - whole.size)]
-                    if first.constant + whole.size < old.size else [])])
+                whole = expressions.join(
+                    [
+                        *([expressions.part(old, 0, first.constant)] if first.constant else []),
+                        whole,
+                        *(
+                            [expressions.part(old, first.constant + whole.size, old.size - first.constant - whole.size)]
+                            if first.constant + whole.size < old.size
+                            else []
+                        ),
+                    ]
+                )
             if size(cell.type) == whole.size:
                 self._set(cell, self._typed(cell.value, whole, self._mark()))
             return
@@ -532,7 +613,9 @@ class Meaning(Walk):
         if whole.size != size(type):
             whole = expressions.lost("a value of another size", size(type))
         if memory.space in ("global", "shared"):
-            self.values_stored.append(Store(memory, offset, whole, tuple(self.path), self.phase, at, tuple(self.within)))
+            self.values_stored.append(
+                Store(memory, offset, whole, tuple(self.path), self.phase, at, tuple(self.within))
+            )
             return
         for writes in self.writes:
             writes.add(memory.key)
@@ -553,7 +636,7 @@ class Meaning(Walk):
 
     def _entries(self, memory: Memory) -> "Dict[int, Expression]":
         cell = self.contents.get(memory)
-        return cell.value.entries if cell is not None and cell.value is not None else {}    # type: ignore[union-attr]
+        return cell.value.entries if cell is not None and cell.value is not None else {}  # type: ignore[union-attr]
 
     def _set_contents(self, memory: Memory, entries: "Dict[int, Expression]") -> None:
         cell = self.contents.setdefault(memory, Cell(memory.name, Void(), _Contents({})))
@@ -569,8 +652,12 @@ class Meaning(Walk):
         element: Type = type
         while isinstance(element, Array):
             element = element.element
-        if initial is not None and initial.kind == "braces" and isinstance(type, Record) and \
-                not any(part.kind == "braces" for part in initial.parts[0]):
+        if (
+            initial is not None
+            and initial.kind == "braces"
+            and isinstance(type, Record)
+            and not any(part.kind == "braces" for part in initial.parts[0])
+        ):
             fields = type.fields[:1] if type.union else type.fields
             made: "Dict[int, Expression]" = {}
             with self._unrecorded():
@@ -598,6 +685,7 @@ class Meaning(Walk):
                 else:
                     value = self._converted(self._initial(part, inner), inner, part.at)
                     entries[at + n * size(inner)] = self._expression(value)
+
         with self._unrecorded():
             if isinstance(type, Array):
                 fill(initial, type, 0)
@@ -613,8 +701,14 @@ class Meaning(Walk):
                     to, source = self._address(node.parts[1]), self._address(node.parts[2])
             except (Unknown, AssertionError):
                 return result
-            if isinstance(to, Address) and isinstance(source, Address) and to.memory is not None and source.memory is not None \
-                    and to.memory.space == source.memory.space == "private" and to.offset == source.offset == ZERO:
+            if (
+                isinstance(to, Address)
+                and isinstance(source, Address)
+                and to.memory is not None
+                and source.memory is not None
+                and to.memory.space == source.memory.space == "private"
+                and to.offset == source.offset == ZERO
+            ):
                 self._set_contents(to.memory, dict(self._entries(source.memory)))
         return result
 
@@ -628,7 +722,12 @@ class Meaning(Walk):
             counted = self._counted(condition, step, body)
             if counted is not None and condition is not None:
                 trips = self._trips(condition, *counted, self._changed(condition, step, body))
-                if trips is not None and trips.is_constant and 1 <= trips.constant <= MOST_TRIPS and self._carries(body, counted[0]):
+                if (
+                    trips is not None
+                    and trips.is_constant
+                    and 1 <= trips.constant <= MOST_TRIPS
+                    and self._carries(body, counted[0])
+                ):
                     exits = self._unrolled(node, MOST_TRIPS + 1)
                     if exits is not None:
                         return exits
@@ -639,14 +738,18 @@ class Meaning(Walk):
         return _assigned(body) | _assigned(condition) | (_assigned(step) if step is not None else set())
 
     def _carries(self, body: Node, variable: Cell) -> bool:
-        """Return true if a loop changes a variable of the work-item that lives on after a step, or uses an array of it."""
+        """Return true if a loop uses an array of the work-item, or changes a variable that lives on after a step."""
         own = _declared(body)
         for name in _names(body) - own:
             cell = self._lookup(name)
             if not isinstance(cell, Cell) or cell is variable:
                 continue
-            if self._is_array(name) or cell.memory is None and not isinstance(cell.type, Pointer) and (
-                    name in _assigned(body) or f"{name}[]" in _assigned(body)):
+            if (
+                self._is_array(name)
+                or cell.memory is None
+                and not isinstance(cell.type, Pointer)
+                and (name in _assigned(body) or f"{name}[]" in _assigned(body))
+            ):
                 return True
         return False
 
@@ -679,13 +782,18 @@ class Meaning(Walk):
         return exits
 
     def _open(self, cell: Cell, entry: "Optional[Value]", key: "Any") -> None:
-        """Give a variable that a loop changes its value at the beginning of any step; then, its value behind the loop: the value
-        before the loop, combined with those of all steps.
+        """Give a variable that a loop changes its value at the beginning of any step; then, its value behind the
+        loop: the value before the loop, combined with those of all steps.
         """
         end = cell.value
         super()._open(cell, entry, key)
         value, trips = cell.value, self.trips.get(key[0], 0)
-        if trips < 2 or not isinstance(value, (Number, Lanes)) or isinstance(value, Number) and not isinstance(value.type, Float):
+        if (
+            trips < 2
+            or not isinstance(value, (Number, Lanes))
+            or isinstance(value, Number)
+            and not isinstance(value.type, Float)
+        ):
             return
         if (key, cell) not in self.carried:
             (atom,) = self.within[-1].free
@@ -714,18 +822,25 @@ class Meaning(Walk):
 
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
         if isinstance(result, Number) and isinstance(result.type, Float) and all(isinstance(v, Number) for v in values):
-            return self._with(result, expressions.apply(name, size(result.type), *(self._expression(v) for v in values)), 1 << 62)
+            return self._with(
+                result, expressions.apply(name, size(result.type), *(self._expression(v) for v in values)), 1 << 62
+            )
         return result
 
     def _of_call(self, node: Node) -> Value:
         callee, arguments = node.parts
         name = callee.parts[0] if callee.kind == "name" else ""
-        if not name or name in self.reader.functions or not (
-                name in _PLAIN or name in _OF_TYPES and "cpu" not in name or _TAKES_VALUES.fullmatch(name)):
+        if (
+            not name
+            or name in self.reader.functions
+            or not (name in _PLAIN or name in _OF_TYPES and "cpu" not in name or _TAKES_VALUES.fullmatch(name))
+        ):
             return super()._of_call(node)
         values = [None if _is_type(argument) else self._value(argument) for argument in arguments]
-        wrapped = [argument if value is None else Node("value", argument.at, value)
-                   for argument, value in zip(arguments, values)]
+        wrapped = [
+            argument if value is None else Node("value", argument.at, value)
+            for argument, value in zip(arguments, values)
+        ]
         mark = self._mark()
         result = super()._of_call(Node("call", node.at, callee, wrapped))
         given = [value for value in values if value is not None]
@@ -744,7 +859,8 @@ class Meaning(Walk):
             return result
         if _SAME_BITS.fullmatch(name):
             whole = self._expression(values[0])
-            return self._typed(result, whole, mark) if whole.size == size(result.type) else result     # type: ignore[union-attr]
+            fits = whole.size == size(result.type)  # type: ignore[union-attr]
+            return self._typed(result, whole, mark) if fits else result
         if "load" in name and "half" in name:
             place = values[-1]
             by = values[-2]
@@ -762,7 +878,9 @@ class Meaning(Walk):
         if isinstance(result, Number):
             if name == "select" or wide is not None:
                 return result
-            return self._with(result, expressions.apply(name, size(result.type), *(self._expression(v) for v in values)), mark)
+            return self._with(
+                result, expressions.apply(name, size(result.type), *(self._expression(v) for v in values)), mark
+            )
         assert isinstance(result, Lanes)
         width, count = size(result.type.element), result.type.lanes
         if "shuffle" in name:
@@ -772,16 +890,22 @@ class Meaning(Walk):
                 picks = values[2:]
             else:
                 return result
-            places = [v.term.constant for v in picks if isinstance(v, Number) and v.term is not None and v.term.is_constant]
+            places = [
+                v.term.constant for v in picks if isinstance(v, Number) and v.term is not None and v.term.is_constant
+            ]
             if len(places) != count:
                 return result
-            return self._with(result, [pool[p] if 0 <= p < len(pool) else expressions.lost("no lane", width) for p in places], mark)
+            return self._with(
+                result, [pool[p] if 0 <= p < len(pool) else expressions.lost("no lane", width) for p in places], mark
+            )
         sides = [self._lanes(v, count) for v in values]
         if any(len(side) != count for side in sides):
             return result
         if name == "select":
             return self._with(result, [_selected(c, y, x, width) for x, y, c in zip(*sides)], mark)
-        return self._with(result, [expressions.apply(name, width, *(side[n] for side in sides)) for n in range(count)], mark)
+        return self._with(
+            result, [expressions.apply(name, width, *(side[n] for side in sides)) for n in range(count)], mark
+        )
 
     def _put_half(self, values: "List[Value]", name: str, at: Token) -> None:
         stored, by, place = values[0], values[1], values[2]
@@ -798,7 +922,7 @@ class Meaning(Walk):
         """Copy the bytes of a memcpy."""
         to, source, count = values
         known = isinstance(count, Number) and count.term is not None and count.term.is_constant
-        width = count.term.constant if known else 0     # type: ignore[union-attr]
+        width = count.term.constant if known else 0  # type: ignore[union-attr]
         if not width or not isinstance(to, Address) or not isinstance(source, Address):
             if isinstance(to, Address) and to.memory is not None and to.memory.space in ("global", "shared"):
                 self._put(to, Array(Int(8, False), 1), expressions.lost("a memcpy of a varying number of bytes", 1), at)
@@ -845,4 +969,16 @@ def _selected(chooser: Expression, a: Expression, b: Expression, width: int) -> 
 
 
 def _is_type(node: Node) -> bool:
-    return node.kind in ("basic", "named", "qualified", "pointer", "array", "sized", "struct", "union", "tag", "enum", "typeof")
+    return node.kind in (
+        "basic",
+        "named",
+        "qualified",
+        "pointer",
+        "array",
+        "sized",
+        "struct",
+        "union",
+        "tag",
+        "enum",
+        "typeof",
+    )

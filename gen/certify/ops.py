@@ -18,14 +18,34 @@ from gen.hlo.graph import Computation, Instruction, Shape
 
 Index = Tuple[Term, ...]
 
-BITS: "Dict[str, int]" = {"pred": 8, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32, "s64": 64, "u64": 64,
-                          "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f8e5m2": 8, "f8e4m3fn": 8, "c64": 64, "c128": 128}
+BITS: "Dict[str, int]" = {
+    "pred": 8,
+    "s8": 8,
+    "u8": 8,
+    "s16": 16,
+    "u16": 16,
+    "s32": 32,
+    "u32": 32,
+    "s64": 64,
+    "u64": 64,
+    "f16": 16,
+    "bf16": 16,
+    "f32": 32,
+    "f64": 64,
+    "f8e5m2": 8,
+    "f8e4m3fn": 8,
+    "c64": 64,
+    "c128": 128,
+}
 # Ops whose element is computed from the operands' elements with the same index.
-SAME_INDEX = set("""abs add and atan2 cbrt ceil clamp compare convert cosine count-leading-zeros divide erf exponential
-    exponential-minus-one floor imag is-finite log log-plus-one logistic maximum minimum multiply negate not or popcnt power
-    real reduce-precision remainder round-nearest-afz round-nearest-even rsqrt select shift-left shift-right-arithmetic
-    shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh xor complex bitcast-convert""".split())
-MOST_LISTED = 64        # maximum number of elements that a reduction lists one by one
+SAME_INDEX = set(
+    """abs add and atan2 cbrt ceil clamp compare convert cosine count-leading-zeros divide erf exponential
+    exponential-minus-one floor imag is-finite log log-plus-one logistic maximum minimum multiply negate not or popcnt
+    power real reduce-precision remainder round-nearest-afz round-nearest-even rsqrt select shift-left
+    shift-right-arithmetic shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh xor complex
+    bitcast-convert""".split()
+)
+MOST_LISTED = 64  # maximum number of elements that a reduction lists one by one
 
 
 class Unsupported(Exception):
@@ -50,7 +70,7 @@ def _tiles(shape: Shape) -> "List[Tuple[int, ...]]":
     tiled = re.match(r"T((\([\d,]*\))+)", rest)
     if tiled:
         tiles = [tuple(int(n) for n in part.split(",") if n) for part in re.findall(r"\(([\d,]*)\)", tiled[1])]
-        rest = rest[tiled.end():]
+        rest = rest[tiled.end() :]
     if re.sub(r"S\(\d+\)", "", rest):
         raise Unsupported(f"layout {shape.text}")
     return tiles
@@ -102,8 +122,16 @@ def reshaped(dims: "Sequence[int]", index: Index, to: "Sequence[int]") -> Index:
         group: "List[int]" = []
         own: "List[int]" = []
         while not own or math.prod(dims[n] for n in own) != math.prod(to[n] for n in group) or not group:
-            if own and (at == len(dims) or group and here < len(to)
-                        and math.prod(to[n] for n in group) < math.prod(dims[n] for n in own)) or at == len(dims):
+            if (
+                own
+                and (
+                    at == len(dims)
+                    or group
+                    and here < len(to)
+                    and math.prod(to[n] for n in group) < math.prod(dims[n] for n in own)
+                )
+                or at == len(dims)
+            ):
                 if here == len(to):
                     break
                 group.append(here)
@@ -134,10 +162,10 @@ class Element:
     def __init__(self, computation: Computation, parameter: "Callable[[int, Shape, Index], Expression]") -> None:
         self.parameter = parameter
         self.known: "Dict[Tuple[Instruction, int, Index], Expression]" = {}
-        self.of_atom: "Dict[Atom, Expression]" = {}     # the elements whose integers indices are computed from
+        self.of_atom: "Dict[Atom, Expression]" = {}  # the elements whose integers indices are computed from
         self.integers: "Dict[Tuple[Expression, str], Term]" = {}
         self.first: "Dict[int, int]" = {}
-        self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}     # operands of called computations' parameters
+        self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}  # operands of called computations' parameters
         count = 0
         for parameter_of in computation.parameters:
             self.first[id(parameter_of)] = count
@@ -165,7 +193,7 @@ class Element:
                     return self.of(operand, index, output)
                 output -= count
         if opcode == "get-tuple-element":
-            before = sum(len(c.leaves()) for c in i.operands[0].shape.children[:i.attributes["index"]])
+            before = sum(len(c.leaves()) for c in i.operands[0].shape.children[: i.attributes["index"]])
             return self.of(i.operands[0], index, before + output)
         if opcode in ("fusion", "call") and i.called:
             inner = i.called[0]
@@ -182,7 +210,9 @@ class Element:
         return method(i, index)
 
     def _same_index(self, i: Instruction, index: Index) -> Expression:
-        if i.opcode in ("bitcast-convert", "complex", "real", "imag") and len({o.shape.dtype for o in [i, *i.operands]} & {"c64", "c128"}):
+        if i.opcode in ("bitcast-convert", "complex", "real", "imag") and len(
+            {o.shape.dtype for o in [i, *i.operands]} & {"c64", "c128"}
+        ):
             raise Unsupported(f"{i.opcode} of complex numbers")
         if i.opcode == "bitcast-convert" and i.shape.dims != i.operands[0].shape.dims:
             raise Unsupported("a bitcast-convert to another width")
@@ -201,16 +231,29 @@ class Element:
             sides = [decided(each) for each in of]
             if all(side is not None for side in sides):
                 conditions = [side for side in sides if side is not None]
-                holds = terms.negated(conditions[0]) if name == "not" else (both if name == "and" else terms.either)(*conditions)
+                holds = (
+                    terms.negated(conditions[0])
+                    if name == "not"
+                    else (both if name == "and" else terms.either)(*conditions)
+                )
                 return expressions.index(terms.chosen(holds, terms.ONE, ZERO), 1)
         if name == "convert":
             source = i.operands[0].shape.dtype
             if source == i.shape.dtype:
                 return of[0]
             name = f"{source} to {i.shape.dtype}"
-            if of[0].kind == "index" and source[0] in "su" and i.shape.dtype[0] in "su" and _fits(of[0].parts[0], i.shape.dtype):
+            if (
+                of[0].kind == "index"
+                and source[0] in "su"
+                and i.shape.dtype[0] in "su"
+                and _fits(of[0].parts[0], i.shape.dtype)
+            ):
                 return expressions.index(of[0].parts[0], bytes_of(i.shape))
-        if of and all(each.kind == "index" for each in of) and name in ("add", "subtract", "multiply", "maximum", "minimum"):
+        if (
+            of
+            and all(each.kind == "index" for each in of)
+            and name in ("add", "subtract", "multiply", "maximum", "minimum")
+        ):
             made = _of_indices(name, i.shape.dtype, *(each.parts[0] for each in of))
             if made is not None:
                 return made
@@ -255,7 +298,12 @@ class Element:
         of = i.operands[0].shape
         if bytes_of(of) != bytes_of(i.shape):
             raise Unsupported("a bitcast to another width")
-        if of.dims == i.shape.dims and of.minor_to_major == i.shape.minor_to_major and not _tiles(of) and not _tiles(i.shape):
+        if (
+            of.dims == i.shape.dims
+            and of.minor_to_major == i.shape.minor_to_major
+            and not _tiles(of)
+            and not _tiles(i.shape)
+        ):
             return self.of(i.operands[0], index)
         if _tiles(of) or _tiles(i.shape):
             return self.of(i.operands[0], element_at(of, position(i.shape, index)))
@@ -268,12 +316,19 @@ class Element:
         return self.of(i.operands[0], tuple(back))
 
     def _reverse(self, i: Instruction, index: Index) -> Expression:
-        return self.of(i.operands[0], tuple(number(n - 1) - at if d in i.attributes["dimensions"] else at
-                                            for d, (n, at) in enumerate(zip(i.shape.dims, index))))
+        return self.of(
+            i.operands[0],
+            tuple(
+                number(n - 1) - at if d in i.attributes["dimensions"] else at
+                for d, (n, at) in enumerate(zip(i.shape.dims, index))
+            ),
+        )
 
     def _slice(self, i: Instruction, index: Index) -> Expression:
-        return self.of(i.operands[0], tuple(at.times(step) + number(start)
-                                            for (start, _, step), at in zip(i.attributes["slice"], index)))
+        return self.of(
+            i.operands[0],
+            tuple(at.times(step) + number(start) for (start, _, step), at in zip(i.attributes["slice"], index)),
+        )
 
     def _pad(self, i: Instruction, index: Index) -> Expression:
         inside: "List[Condition]" = []
@@ -309,9 +364,11 @@ class Element:
         return terms.chosen(terms.less(most, at), most, at)
 
     def _starts(self, i: Instruction, operands: "Sequence[Instruction]", sizes: "Sequence[int]") -> "List[Term]":
-        if len(operands) == 1 and operands[0].shape.dims:       # all starts in one array
-            return [self._start(operands[0], (number(d),), n, part)
-                    for d, (n, part) in enumerate(zip(i.operands[0].shape.dims, sizes))]
+        if len(operands) == 1 and operands[0].shape.dims:  # all starts in one array
+            return [
+                self._start(operands[0], (number(d),), n, part)
+                for d, (n, part) in enumerate(zip(i.operands[0].shape.dims, sizes))
+            ]
         return [self._start(of, (), n, part) for of, n, part in zip(operands, i.operands[0].shape.dims, sizes)]
 
     def _dynamic_slice(self, i: Instruction, index: Index) -> Expression:
@@ -324,8 +381,9 @@ class Element:
         inside: "List[Condition]" = []
         for start, at, n in zip(starts, index, update.shape.dims):
             inside += [terms.at_most(start, at), terms.less(at, start + number(n))]
-        return expressions.either(both(*inside), self.of(update, tuple(at - start for start, at in zip(starts, index))),
-                                  self.of(of, index))
+        return expressions.either(
+            both(*inside), self.of(update, tuple(at - start for start, at in zip(starts, index))), self.of(of, index)
+        )
 
     def _gather(self, i: Instruction, index: Index) -> Expression:
         a, (of, indices) = i.attributes, i.operands
@@ -344,16 +402,28 @@ class Element:
             found[d] = found[d] + index[at]
         return self.of(of, tuple(found))
 
-    def _folded(self, i: Instruction, sizes: "Sequence[int]", first: "List[Expression]",
-                element: "Callable[[Index], List[Expression]]") -> Expression:
+    def _folded(
+        self,
+        i: Instruction,
+        sizes: "Sequence[int]",
+        first: "List[Expression]",
+        element: "Callable[[Index], List[Expression]]",
+    ) -> Expression:
         """Return the combination of the elements that `element` returns for all indices in a box."""
         width = bytes_of(i.shape.leaves()[0])
         if math.prod(sizes) <= MOST_LISTED:
-            listed = [of for at in itertools.product(*(range(n) for n in sizes)) for of in element(tuple(map(number, at)))]
+            listed = [
+                of for at in itertools.product(*(range(n) for n in sizes)) for of in element(tuple(map(number, at)))
+            ]
             return expressions.apply(i.opcode, width, *first, *listed)
         steps = tuple(terms.variable("r", 0, n - 1, True) if n > 1 else ZERO for n in sizes)
-        return Expression("fold", width, expressions.apply("first", width, *first),
-                          tuple(atom for step in steps for atom in step.free), *element(steps))
+        return Expression(
+            "fold",
+            width,
+            expressions.apply("first", width, *first),
+            tuple(atom for step in steps for atom in step.free),
+            *element(steps),
+        )
 
     def _reduce(self, i: Instruction, index: Index) -> Expression:
         half, gone = len(i.operands) // 2, i.attributes["dimensions"]
@@ -362,7 +432,10 @@ class Element:
             at, over = iter(index), dict(zip(gone, steps))
             place = tuple(over[d] if d in over else next(at) for d in range(i.operands[0].shape.rank))
             return [self.of(of, place) for of in i.operands[:half]]
-        return self._folded(i, [i.operands[0].shape.dims[d] for d in gone], [self.of(of, ()) for of in i.operands[half:]], element)
+
+        return self._folded(
+            i, [i.operands[0].shape.dims[d] for d in gone], [self.of(of, ()) for of in i.operands[half:]], element
+        )
 
     def _dot(self, i: Instruction, index: Index) -> Expression:
         a, sides = i.attributes, i.operands[:2]
@@ -386,6 +459,7 @@ class Element:
                         at += 1
                 found.append(self.of(of, tuple(place)))
             return found
+
         return self._folded(i, [sides[0].shape.dims[d] for d in over[0]], [], element)
 
     def _concatenate(self, i: Instruction, index: Index) -> Expression:
@@ -397,8 +471,12 @@ class Element:
         for operand, start in reversed(list(zip(i.operands, starts))):
             if not operand.shape.dims[d]:
                 continue
-            of = self.of(operand, (*index[:d], index[d] - number(start), *index[d + 1:]))
-            made = of if made is None else expressions.either(terms.less(index[d], number(start + operand.shape.dims[d])), of, made)
+            of = self.of(operand, (*index[:d], index[d] - number(start), *index[d + 1 :]))
+            made = (
+                of
+                if made is None
+                else expressions.either(terms.less(index[d], number(start + operand.shape.dims[d])), of, made)
+            )
         if made is None:
             raise Unsupported("a concatenation of nothing")
         return made
@@ -424,7 +502,11 @@ def _of_indices(name: str, dtype: str, a: Term, b: Term) -> "Optional[Expression
         made = least if name == "minimum" else a + b - least
     else:
         made = a + b if name == "add" else a - b if name == "subtract" else terms.product(a, b)
-    return expressions.index(made, BITS[dtype] // 8) if _fits(made, dtype) and _fits(a, dtype) and _fits(b, dtype) else None
+    return (
+        expressions.index(made, BITS[dtype] // 8)
+        if _fits(made, dtype) and _fits(a, dtype) and _fits(b, dtype)
+        else None
+    )
 
 
 def compared(direction: str, dtype: str, a: Expression, b: Expression) -> "Optional[Expression]":
@@ -434,8 +516,14 @@ def compared(direction: str, dtype: str, a: Expression, b: Expression) -> "Optio
     x, y = (_signed(each.parts[0], dtype) for each in (a, b))
     if not (_fits(x, dtype) and _fits(y, dtype)):
         return None
-    condition = {"EQ": terms.equal(x, y), "NE": terms.negated(terms.equal(x, y)), "LT": terms.less(x, y), "LE": terms.at_most(x, y),
-                 "GT": terms.less(y, x), "GE": terms.at_most(y, x)}[direction]
+    condition = {
+        "EQ": terms.equal(x, y),
+        "NE": terms.negated(terms.equal(x, y)),
+        "LT": terms.less(x, y),
+        "LE": terms.at_most(x, y),
+        "GT": terms.less(y, x),
+        "GE": terms.at_most(y, x),
+    }[direction]
     return expressions.index(terms.chosen(condition, terms.ONE, ZERO), 1)
 
 

@@ -19,8 +19,8 @@ from gen.certify.meaning import Store
 from gen.certify.terms import Atom, Condition, Term, both, number
 from gen.certify.values import Memory
 
-MOST_POINTS = 200_000       # maximum number of places of shared memory that are enumerated
-MOST_ALTERNATIVES = 300     # maximum number of stores, or parts of stores, that may serve a read
+MOST_POINTS = 200_000  # maximum number of places of shared memory that are enumerated
+MOST_ALTERNATIVES = 300  # maximum number of stores, or parts of stores, that may serve a read
 
 
 class NotFollowed(Exception):
@@ -29,8 +29,8 @@ class NotFollowed(Exception):
 
 @dataclass
 class Place:
-    """A place at which values are read. groups: the variables of the work-group. loops: the steps of the loops around the
-    place. path: the conditions under which it is reached.
+    """A place at which values are read. groups: the variables of the work-group. loops: the steps of the loops around
+    the place. path: the conditions under which it is reached.
     """
 
     groups: "Set[Atom]"
@@ -39,12 +39,16 @@ class Place:
 
 
 class Passing:
-    """Finds what a read of memory that kernels write returns. stores: the stores to each memory, each with the number of its
-    launch. failed: the launches whose stores are not known, with their arrays. of_atom: as in meaning.py.
+    """Finds what a read of memory that kernels write returns. stores: the stores to each memory, each with the number
+    of its launch. failed: the launches whose stores are not known, with their arrays. of_atom: as in meaning.py.
     """
 
-    def __init__(self, stores: "Dict[Memory, List[Tuple[int, Store]]]", failed: "Sequence[Tuple[int, Set[Memory]]]",
-                 of_atom: "Dict[Atom, Expression]") -> None:
+    def __init__(
+        self,
+        stores: "Dict[Memory, List[Tuple[int, Store]]]",
+        failed: "Sequence[Tuple[int, Set[Memory]]]",
+        of_atom: "Dict[Atom, Expression]",
+    ) -> None:
         self.stores, self.failed, self.of_atom = stores, failed, of_atom
         self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
         self.written: "Dict[object, bool]" = {}
@@ -129,7 +133,9 @@ class Passing:
         for atom in ordered:
             points *= atom.hi - atom.lo + 1
         steps = _size(inner) + sum(_size((set(s.offset.free) | terms.all_free(s.path)) - outer) for s in stores)
-        if points * steps > MOST_POINTS or not all(atom.known for s in stores for atom in terms.all_free([s.offset, *s.path])):
+        if points * steps > MOST_POINTS or not all(
+            atom.known for s in stores for atom in terms.all_free([s.offset, *s.path])
+        ):
             return False
         for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)):
             at = dict(zip(ordered, values))
@@ -228,8 +234,10 @@ class Copy:
             a, b = self.expression(parts[1]), self.expression(parts[2])
             if all(atom.known for atom in parts[0].free):
                 return expressions.either(self.condition(parts[0]), a, b)
-            read = [self.expression(self.of_atom[atom]) if atom in self.of_atom else expressions.index(self._atom(atom), 8)
-                    for atom in sorted(parts[0].free, key=lambda a: a.number)]
+            read = [
+                self.expression(self.of_atom[atom]) if atom in self.of_atom else expressions.index(self._atom(atom), 8)
+                for atom in sorted(parts[0].free, key=lambda a: a.number)
+            ]
             return expressions.apply("choice", of.size, *read, a, b)
         if kind in ("apply", "part", "join"):
             return Expression(kind, of.size, *(self.expression(p) if isinstance(p, Expression) else p for p in parts))

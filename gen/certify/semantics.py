@@ -1,9 +1,9 @@
 """The question whether each element of a result is computed from the elements that HLO says.
 
-For a store of a kernel, at any step of any work-item, meaning.py gives the expression of each stored element, and ops.py
-the expression that HLO gives for the element of the result at that place. The query asks for a step at which the one
-reads an element that the other does not read. Padding and selections by index are conditions of reads, and part of the
-query.
+For a store of a kernel, at any step of any work-item, meaning.py gives the expression of each stored element, and
+ops.py the expression that HLO gives for the element of the result at that place. The query asks for a step at which
+the one reads an element that the other does not read. Padding and selections by index are conditions of reads, and
+part of the query.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from gen.hlo.leaves import Leaf, result_leaves
 
 # maximum number of elements of a store; an element counts once for each way on which its value may come
 MOST_LANES = 400
-MOST_STEPS = 100_000    # maximum number of steps of a reduction that are gone through to check a counterexample
-MOST_PAIRS = 4_000      # maximum number of pairs of reads in one query
-WALK_SECONDS = 15.0     # time that the walk of one kernel may take
-TOGETHER = 16           # maximum number of elements of a store in one query
+MOST_STEPS = 100_000  # maximum number of steps of a reduction that are gone through to check a counterexample
+MOST_PAIRS = 4_000  # maximum number of pairs of reads in one query
+WALK_SECONDS = 15.0  # time that the walk of one kernel may take
+TOGETHER = 16  # maximum number of elements of a store in one query
 
 
 @dataclass
@@ -55,8 +55,8 @@ class NotProved(Exception):
 
 @dataclass
 class _Walked:
-    """A launch and its stores. memories: the arrays of its pointers. groups: its variables of the work-group. problem: the reason
-    why its stores are not known, or "".
+    """A launch and its stores. memories: the arrays of its pointers. groups: its variables of the work-group.
+    problem: the reason why its stores are not known, or "".
     """
 
     number: int
@@ -76,7 +76,7 @@ class _Lane:
     at: Condition
     does: Reads
     says: Reads
-    changed: bool       # a later store may overwrite it
+    changed: bool  # a later store may overwrite it
 
 
 class Semantics:
@@ -94,14 +94,16 @@ class Semantics:
         self.in_place = {alias["result"]: alias["parameter"] for alias in aliases}
 
     def memories_of(self, launch: "Any") -> "Dict[str, Memory]":
-        """Return the memory behind each pointer of a launch's kernel. A result in place of a parameter has a memory of its
-        own here.
+        """Return the memory behind each pointer of a launch's kernel. A result in place of a parameter has a memory
+        of its own here.
         """
         found: "Dict[str, Memory]" = {}
         for argument in launch["arguments"]:
             key = argument["buffer"], 0 if argument["buffer"] == "scratch" else argument["number"], argument["offset"]
             if key not in self.memories:
-                self.memories[key] = Memory(argument["name"], "global", None if argument.get("lead") else argument["bytes"], key)
+                self.memories[key] = Memory(
+                    argument["name"], "global", None if argument.get("lead") else argument["bytes"], key
+                )
             found[argument["name"]] = memory = self.memories[key]
             if key[0] == "results" and not key[2] and key[1] in self.in_place:
                 # what a kernel reads there is what the parameter held; the order of reads and writes is not examined
@@ -132,8 +134,12 @@ class Semantics:
             found[-1].seconds = time.perf_counter() - start + walked.seconds
         for n, meant in enumerate(found):
             if meant.kind == "in later kernels":
-                proved = all(later.kind in ("proved", "in later kernels") for later in found[n + 1:])
-                found[n] = replace(meant, kind="proved" if proved else "not proved", reason="" if proved else "those of a later kernel are not")
+                proved = all(later.kind in ("proved", "in later kernels") for later in found[n + 1 :])
+                found[n] = replace(
+                    meant,
+                    kind="proved" if proved else "not proved",
+                    reason="" if proved else "those of a later kernel are not",
+                )
         return found
 
     def _walked(self, launch: "Any") -> _Walked:
@@ -148,8 +154,11 @@ class Semantics:
             meaning.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
             stored = {(store.memory, store.at.line, store.at.column) for store in meaning.values_stored}
             for access in meaning.found.accesses:
-                if access.write and access.memory.space in ("global", "shared") and \
-                        (access.memory, access.at.line, access.at.column) not in stored:
+                if (
+                    access.write
+                    and access.memory.space in ("global", "shared")
+                    and (access.memory, access.at.line, access.at.column) not in stored
+                ):
                     raise NotProved("a store that the walk does not follow")
             self.of_atom.update(meaning.of_atom)
             self.ends.update(meaning.ends)
@@ -166,7 +175,9 @@ class Semantics:
     def _verdict(self, walked: _Walked, solvers: Solvers) -> Meant:
         if walked.problem:
             return Meant("not proved", walked.problem)
-        results = [store for store in walked.stores if _key(store.memory)[0] == "results" and store.memory.space == "global"]
+        results = [
+            store for store in walked.stores if _key(store.memory)[0] == "results" and store.memory.space == "global"
+        ]
         if not results:
             return Meant("in later kernels")
         stores: "Dict[Memory, List[Tuple[int, Store]]]" = {}
@@ -196,7 +207,9 @@ class Semantics:
         for argument in launch["arguments"]:
             if argument["buffer"] == "results":
                 leaf = self.leaves[argument["number"]]
-                index = tuple(terms.variable(f"i{d}", 0, max(size - 1, 0), True) for d, size in enumerate(leaf.shape.dims))
+                index = tuple(
+                    terms.variable(f"i{d}", 0, max(size - 1, 0), True) for d, size in enumerate(leaf.shape.dims)
+                )
                 ops.position(leaf.shape, index)
                 Element(self.computation, self.parameter).of(leaf.value, index, leaf.output)
 
@@ -217,49 +230,62 @@ class Semantics:
         place_of = Place(walked.groups, store.loops, store.path)
         lanes: "List[_Lane]" = []
         for n in range(store.value.size // width):
-            index = tuple(terms.variable(f"i{d}", 0, size - 1, True) if size > 1 else terms.ZERO
-                          for d, size in enumerate(leaf.shape.dims))
+            index = tuple(
+                terms.variable(f"i{d}", 0, size - 1, True) if size > 1 else terms.ZERO
+                for d, size in enumerate(leaf.shape.dims)
+            )
             at = terms.equal(ops.position(leaf.shape, index), place + number(n))
             if at.kind == "false":
-                continue    # padding
+                continue  # padding
             known = [self._reached(other, store, n * width, width, near, self.of_atom) for other, near in later]
             hidden = [condition for condition in known if condition is not None]
             if any(condition.kind == "true" for condition in hidden):
-                continue    # it is overwritten
+                continue  # it is overwritten
             says = Reads(element.of_atom)
             says.add(element.of(leaf.value, index, leaf.output))
             self.of_atom.update(element.of_atom)
             if says.lost:
                 raise NotProved(says.lost)
             # the integers that decide where this store and later ones go
-            decide = [self.of_atom[atom] for atom in sorted(terms.all_free([store.offset, *store.path, *hidden]), key=lambda a: a.number)
-                      if atom in self.of_atom and self.of_atom[atom].kind == "read"]
-            for conditions, does in self._ways([expressions.part(store.value, n * width, width), *decide], passing, walked.number, place_of):
-                lanes.append(_Lane(index, both(at, *conditions, *map(terms.negated, hidden)), does, says,
-                                   len(hidden) < len(known)))
+            decide = [
+                self.of_atom[atom]
+                for atom in sorted(terms.all_free([store.offset, *store.path, *hidden]), key=lambda a: a.number)
+                if atom in self.of_atom and self.of_atom[atom].kind == "read"
+            ]
+            for conditions, does in self._ways(
+                [expressions.part(store.value, n * width, width), *decide], passing, walked.number, place_of
+            ):
+                lanes.append(
+                    _Lane(
+                        index, both(at, *conditions, *map(terms.negated, hidden)), does, says, len(hidden) < len(known)
+                    )
+                )
             if len(lanes) > MOST_LANES:
                 raise NotProved("a value with too many ways through memory")
         together = TOGETHER if not passing.known else 2
         for begin in range(0, len(lanes), together):
-            failure = self._compared(lanes[begin:begin + together], [*store.path], store, solvers, result)
+            failure = self._compared(lanes[begin : begin + together], [*store.path], store, solvers, result)
             if failure is not None:
                 return failure
         return None
 
-    def _ways(self, values: "Sequence[Expression]", passing: Passing, launch: int,
-              place: Place) -> "Iterator[Tuple[List[Condition], Reads]]":
-        """Yield what values read, for each way on which they passed through memory that kernels write, with the conditions
-        of the way. One of the ways is the true one.
+    def _ways(
+        self, values: "Sequence[Expression]", passing: Passing, launch: int, place: Place
+    ) -> "Iterator[Tuple[List[Condition], Reads]]":
+        """Yield what values read, for each way on which they passed through memory that kernels write, with the
+        conditions of the way. One of the ways is the true one.
         """
         waiting: "List[Dict[Expression, Tuple[Condition, Expression]]]" = [{}]
         while waiting:
             chosen = waiting.pop()
             missing: "List[Expression]" = []
 
-            def passed(read: Expression, chosen: "Any" = chosen, missing: "Any" = missing) -> "Optional[List[Tuple[Condition, Expression]]]":
+            def passed(
+                read: Expression, chosen: "Any" = chosen, missing: "Any" = missing
+            ) -> "Optional[List[Tuple[Condition, Expression]]]":
                 kind, _, start = _key(read.parts[0]) if read.parts[0].space != "shared" else ("shared", 0, 0)
                 if kind == "table":
-                    return []       # a table of a function's values: the value depends on its index alone
+                    return []  # a table of a function's values: the value depends on its index alone
                 if kind == "params" and not start:
                     return None
                 if kind not in ("shared", "scratch", "local", "state", "results"):
@@ -268,6 +294,7 @@ class Semantics:
                     missing.append(read)
                     return []
                 return [(terms.TRUE, chosen[read][1])]
+
             reads = Reads(self.of_atom, passed, self.ends)
             for value in values:
                 reads.add(value)
@@ -283,26 +310,38 @@ class Semantics:
     def _later(self, store: Store, walked: _Walked) -> "Iterator[Tuple[Store, bool]]":
         """Yield the later stores to the same array; true for those of the same kernel."""
         at = next(n for n, other in enumerate(walked.stores) if other is store)
-        yield from ((other, True) for other in walked.stores[at + 1:] if other.memory is store.memory and other.at is not store.at)
-        for later in self.walked[walked.number + 1:]:
+        yield from (
+            (other, True)
+            for other in walked.stores[at + 1 :]
+            if other.memory is store.memory and other.at is not store.at
+        )
+        for later in self.walked[walked.number + 1 :]:
             yield from ((other, False) for other in later.stores if other.memory is store.memory)
 
     @staticmethod
-    def _reached(later: Store, store: Store, first: int, width: int, near: bool,
-                 of_atom: "Dict[terms.Atom, Expression]") -> "Optional[Condition]":
-        """Return a condition under which some bytes of a store are overwritten by a later one: in the same kernel (near) by the
-        same work-item, in the same steps of the loops around both stores; in a later kernel by any work-item. The step of
-        the later store is computed from the place. Return None if that fails.
+    def _reached(
+        later: Store, store: Store, first: int, width: int, near: bool, of_atom: "Dict[terms.Atom, Expression]"
+    ) -> "Optional[Condition]":
+        """Return a condition under which some bytes of a store are overwritten by a later one: in the same kernel
+        (near) by the same work-item, in the same steps of the loops around both stores; in a later kernel by any
+        work-item. The step of the later store is computed from the place. Return None if that fails.
         """
         common = 0
         for a, b in zip(later.loops, store.loops):
             if a != b:
                 break
             common += 1
-        own = {atom for k in later.loops[common:] for atom in k.free} if near else \
-            {atom for atom in terms.all_free([later.offset, *later.path]) if "!" in atom.name and atom.known}
+        own = (
+            {atom for k in later.loops[common:] for atom in k.free}
+            if near
+            else {atom for atom in terms.all_free([later.offset, *later.path]) if "!" in atom.name and atom.known}
+        )
         offset, path = later.offset, list(later.path)
-        rest = store.offset + number(first) - Term(tuple((atom, f) for atom, f in offset.parts if atom not in own), offset.constant)
+        rest = (
+            store.offset
+            + number(first)
+            - Term(tuple((atom, f) for atom, f in offset.parts if atom not in own), offset.constant)
+        )
         conditions: "List[Condition]" = []
         for atom, factor in sorted(((a, f) for a, f in offset.parts if a in own), key=lambda part: -part[1]):
             if factor <= 0:
@@ -318,8 +357,9 @@ class Semantics:
             return None
         return both(*conditions, *path)
 
-    def _compared(self, lanes: "List[_Lane]", given: "List[Condition]", store: Store, solvers: Solvers,
-                  result: int) -> "Optional[Failure]":
+    def _compared(
+        self, lanes: "List[_Lane]", given: "List[Condition]", store: Store, solvers: Solvers, result: int
+    ) -> "Optional[Failure]":
         """Return the failure if the text and HLO read different elements for one of some elements of a store."""
         undecided = False
         for own in (True, False):
@@ -340,7 +380,9 @@ class Semantics:
                     raise NotProved("a mask of lanes")
                 if not all(expressions.is_decided(atom, self.of_atom) for atom in free):
                     raise NotProved("an element that read integers select")
-                values = digits.values({atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()})
+                values = digits.values(
+                    {atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()}
+                )
                 if any(bound for reads in (lane.does, lane.says) for *_, bound in reads.found):
                     missed = _missed(lane, values, own)
                     if missed is None:
@@ -352,17 +394,21 @@ class Semantics:
             raise NotProved("a reduction in another order")
         return None
 
-    def _ask(self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str,
-             own: bool) -> "Tuple[Answer, Printer, Any, Digits]":
-        """Ask whether, for one of some elements, the text reads what HLO does not read (own), or HLO what the text does not
-        read.
+    def _ask(
+        self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str, own: bool
+    ) -> "Tuple[Answer, Printer, Any, Digits]":
+        """Ask whether, for one of some elements, the text reads what HLO does not read (own), or HLO what the text
+        does not read.
         """
         sides = [(lane, *((lane.does, lane.says) if own else (lane.says, lane.does))) for lane in lanes]
         parts: "List[object]" = [*given]
         for lane, one, two in sides:
             if len(one.found) * len(two.found) > MOST_PAIRS:
                 raise NotProved(f"an element of {len(one.found)} reads")
-            parts += [lane.at, *(part for reads in (one, two) for read, under, _ in reads.found for part in (under, read.parts[1]))]
+            parts += [
+                lane.at,
+                *(part for reads in (one, two) for read, under, _ in reads.found for part in (under, read.parts[1])),
+            ]
         digits = Digits(parts)
         printer = Printer()
         cases: "List[str]" = []
@@ -374,15 +420,20 @@ class Semantics:
             for read, condition, bound in one.found:
                 if bound not in served:
                     steps = [(other, under, _step_of(inner, bound)) for other, under, inner in two.found]
-                    served[bound] = [(other, digits.of(_moved(other.parts[1], step)), digits.of(_moved(under, step)))
-                                     for other, under, step in steps if step is not None]
+                    served[bound] = [
+                        (other, digits.of(_moved(other.parts[1], step)), digits.of(_moved(under, step)))
+                        for other, under, step in steps
+                        if step is not None
+                    ]
                 place, condition = digits.of(read.parts[1]), digits.of(condition)
                 words = [printer.condition(condition)]
                 parts += [condition, place]
                 for other, to, under in served[bound]:
                     if other.parts[0] is read.parts[0]:
                         parts += [under, to]
-                        words.append(f"(not (and {printer.condition(under)} {_same(printer, place, read.size, to, other.size)}))")
+                        words.append(
+                            f"(not (and {printer.condition(under)} {_same(printer, place, read.size, to, other.size)}))"
+                        )
                 misses.append(f"(and {' '.join(words)})")
             if misses:
                 parts.append(at)
@@ -398,8 +449,11 @@ class Semantics:
 
     def _equal(self, printer: Printer, digits: Digits, free: "Any") -> "List[str]":
         """Return the conditions that integers which were read from the same place are equal."""
-        known = [(terms.of(atom), self.of_atom[atom]) for atom in sorted(free, key=lambda a: a.number)
-                 if not atom.known and atom in self.of_atom and self.of_atom[atom].kind == "read"]
+        known = [
+            (terms.of(atom), self.of_atom[atom])
+            for atom in sorted(free, key=lambda a: a.number)
+            if not atom.known and atom in self.of_atom and self.of_atom[atom].kind == "read"
+        ]
         lines = []
         for (x, a), (y, b) in itertools.combinations(known, 2):
             if a.parts[0] is b.parts[0] and a.size == b.size and terms.bounds(x) == terms.bounds(y):
@@ -410,14 +464,16 @@ class Semantics:
     def _failure(self, lane: _Lane, values: "Any", store: Store, result: int, text: str) -> Failure:
         """Return the failure with the element of the result, the elements that the text reads, and those of HLO."""
         at = ", ".join(str(terms.evaluate(i, values)) for i in lane.index)
-        question = f"element [{at}] of result {result} is computed from {_listed(lane.does, values)}, " \
-                   f"but HLO says {_listed(lane.says, values)}"
+        question = (
+            f"element [{at}] of result {result} is computed from {_listed(lane.does, values)}, "
+            f"but HLO says {_listed(lane.says, values)}"
+        )
         return Failure("refuted", question, store.at.line, store.at.column, text)
 
 
 def _has_loops(computation: Computation) -> bool:
     """Return true if a computation, or one that it calls, has a loop or a branch."""
-    waiting, seen = [computation], set()    # type: List[Computation], Set[int]
+    waiting, seen = [computation], set()  # type: List[Computation], Set[int]
     while waiting:
         one = waiting.pop()
         if id(one) not in seen:
@@ -449,8 +505,8 @@ def _listed(reads: Reads, values: "Any") -> str:
 
 
 def _step_of(inner: Bound, outer: Bound) -> "Optional[Dict[terms.Atom, Term]]":
-    """Return a step of one reduction for each step of another one, the step with the same number; None if their numbers of
-    steps differ. Any such choice proves something only if the solver finds that it serves.
+    """Return a step of one reduction for each step of another one, the step with the same number; None if their
+    numbers of steps differ. Any such choice proves something only if the solver finds that it serves.
     """
     if not inner:
         return {}
@@ -473,8 +529,8 @@ def _moved(part: "Any", step: "Dict[terms.Atom, Term]") -> "Any":
 
 
 def _missed(lane: _Lane, values: "Dict[terms.Atom, int]", own: bool) -> "Optional[Dict[terms.Atom, int]]":
-    """Return values of the variables for which one side reads a place that no step of the other side reads, given those of all
-    variables but the steps of reductions; None if there are none, or too many steps to go through.
+    """Return values of the variables for which one side reads a place that no step of the other side reads, given
+    those of all variables but the steps of reductions; None if there are none, or too many steps to go through.
     """
     one, two = (lane.does, lane.says) if own else (lane.says, lane.does)
     served: "Set[Tuple[int, int]]" = set()
@@ -489,7 +545,9 @@ def _missed(lane: _Lane, values: "Dict[terms.Atom, int]", own: bool) -> "Optiona
     for read, condition, bound in one.found:
         for given in _steps(values, bound):
             place = terms.evaluate(read.parts[1], given)
-            if terms.holds(condition, given) and not any((id(read.parts[0]), byte) in served for byte in range(place, place + read.size)):
+            if terms.holds(condition, given) and not any(
+                (id(read.parts[0]), byte) in served for byte in range(place, place + read.size)
+            ):
                 return given
     return None
 
@@ -505,16 +563,24 @@ def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
         return printer.condition(split(terms.equal(x, y)))
     if size > other:
         x, size, y, other = y, other, x, size
-    return f"(and {printer.condition(terms.at_most(y, x))} {printer.condition(terms.at_most(x + number(size), y + number(other)))})"
+    last = terms.at_most(x + number(size), y + number(other))
+    return f"(and {printer.condition(terms.at_most(y, x))} {printer.condition(last)})"
 
 
 def split(condition: Condition) -> Condition:
-    """Return the same condition with each equation of sums of digits split into equations of digits: if all terms of a sum
-    but some are multiples of m, and the sum of these is between -m and m, it is 0, and so is the rest divided by m.
+    """Return the same condition with each equation of sums of digits split into equations of digits: if all terms of
+    a sum but some are multiples of m, and the sum of these is between -m and m, it is 0, and so is the rest divided
+    by m.
     """
     if condition.kind in ("and", "or", "not"):
         parts = [split(part) for part in condition.of if isinstance(part, Condition)]
-        return both(*parts) if condition.kind == "and" else terms.either(*parts) if condition.kind == "or" else terms.negated(parts[0])
+        return (
+            both(*parts)
+            if condition.kind == "and"
+            else terms.either(*parts)
+            if condition.kind == "or"
+            else terms.negated(parts[0])
+        )
     if condition.kind != "eq":
         return condition
     (term,) = condition.of
@@ -528,7 +594,9 @@ def split(condition: Condition) -> Condition:
             rest = Term(tuple((atom, f) for atom, f in term.parts if f % m), constant)
             lo, hi = terms.bounds(rest)
             if -m < lo and hi < m and rest.parts != term.parts:
-                whole = Term(tuple((atom, f // m) for atom, f in term.parts if f % m == 0), (term.constant - constant) // m)
+                whole = Term(
+                    tuple((atom, f // m) for atom, f in term.parts if f % m == 0), (term.constant - constant) // m
+                )
                 return both(split(terms.equal(rest, terms.ZERO)), split(terms.equal(whole, terms.ZERO)))
     return Condition("eq", term)
 
