@@ -10401,8 +10401,8 @@ SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation 
   return 1;
 }
 
-/* Collect candidates for the weight of the next digit, in ascending order: the common divisors of two coefficients. The coefficient of a quotient q
- * is also tried after a digit t * (F - c * q) was removed. */
+/* Write candidates for the weight of the next digit, in ascending order, and return their number. They are the greatest common divisors of each two
+ * coefficients. A quotient q = F / c counts with two coefficients: its own, and the one that it has after a digit t * (F - c * q) is removed. */
 SETT_INLINE int settp_map_digit_weights(const settp_map_engine *e, int32_t l, int64_t *weight, int room) {
   enum { SETTP_MAP_MOST_PARTS = 24 };
   int64_t part[SETTP_MAP_MOST_PARTS];

@@ -307,7 +307,7 @@ class Element:
             return self.of(i.operands[0], index)
         if _tiles(of) or _tiles(i.shape):
             return self.of(i.operands[0], element_at(of, position(i.shape, index)))
-        # from major to minor, the dimensions of both arrays are in row-major order
+        # with the dimensions from major to minor, the position in memory is the row-major number in both arrays
         own, to = (tuple(reversed(shape.minor_to_major)) for shape in (i.shape, of))
         found = reshaped([i.shape.dims[d] for d in own], tuple(index[d] for d in own), [of.dims[d] for d in to])
         back: "List[Term]" = [ZERO] * of.rank

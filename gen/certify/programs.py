@@ -224,8 +224,8 @@ class Program:
                                 f"{access.memory.name} is read in the first step", True).kind == "proved"
 
     def _all(self, call: Call, access: Access, writes: "Sequence[Access]") -> bool:
-        """Return true if writes are proved to reach all of an array, under the conditions of a read. The steps of loops
-        around the read must not matter to them.
+        """Return true if it is proved that, under the conditions of a read, the writes reach every element of the array.
+        Writes that depend on the steps of the loops around the read do not count.
         """
         given = set(access.path)
         inside = terms.all_free(access.loops)

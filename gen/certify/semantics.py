@@ -203,7 +203,7 @@ class Semantics:
         return Meant("proved")
 
     def _supported(self, launch: "Any") -> None:
-        """Find ops without a row before the kernel is walked."""
+        """Raise Unsupported, before the kernel is walked, for an op that gen/certify/ops.py does not have."""
         for argument in launch["arguments"]:
             if argument["buffer"] == "results":
                 leaf = self.leaves[argument["number"]]

@@ -211,7 +211,9 @@ class Loads(Accesses):
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
-        """Load the rows of a tile, transpose them in registers, and return the current register."""
+        """Write the code that loads the rows of a tile before the loop over its registers and transposes them. Return the
+        register of the current iteration.
+        """
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
         assert pitch is not None
         distance = self._row_prefetch(flat, bits(dtype) // 8, pitch.strides[0])

@@ -95,8 +95,8 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
                donors: "Mapping[Array, Array]") -> "List[Tuple[Array, Array]]":
-    """Return copies of parameters that must be made before `copies`. They are parameters that a copy reads after an
-    earlier copy may have overwritten them. Such a copy is changed so that it reads the saved copy.
+    """Return additional copies, of parameters, that must be made before `copies`. A parameter needs one if an entry of
+    `copies` reads it after an earlier entry may have overwritten it. This entry is changed to read the additional copy.
 
     copies: pairs (source, result).
     donors: for each result that may be stored in a parameter's buffer, the parameter.
