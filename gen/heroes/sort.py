@@ -87,8 +87,8 @@ class Lane:
 
 @dataclass(frozen=True)
 class Places:
-    """An operand (an iota) whose elements are their own indices in the row. type: the type that an element would have
-    in memory.
+    """An operand (an iota) whose elements are equal to their indices in the row. It is not in memory. type: the type of
+    an element.
     """
 
     type: str
@@ -124,7 +124,7 @@ class SortedRows:
                        f"place in [0, {max(0, shape.dims[self.along] - 1)}]", memory_map(shape))
 
     def all_maps(self) -> List[str]:
-        """Return the map of `maps` for each array that has elements."""
+        """Return the maps from (row, index in the row) to positions (`maps`), one for each array in memory."""
         return [self.maps(buffer.shape) for buffer in self.buffers if buffer.shape.elements]
 
     def lane(self, buffer: Buffer, index_type: str) -> Lane:
@@ -162,12 +162,12 @@ class SortWriter:
         return Body(self.d, self.helpers, Form(self.nest.partition, Function(name, ())), self.index_type)
 
     def used(self, computation: Computation) -> List[int]:
-        """Return the numbers of the operands that a computation reads."""
+        """Return the indices of the operands that a computation reads."""
         numbers = {i.parameter_number or 0 for i in computation.instructions if i.opcode == "parameter"}
         return [k for k in range(len(self.nest.op.operands)) if numbers & {2 * k, 2 * k + 1}]
 
     def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
-        """Return a C function that computes the key of an element for this group of keys, and the numbers of the
+        """Return a C function that computes the key of an element for this group of keys, and the indices of the
         operands whose elements it takes as arguments.
         """
         body, computation = self.body(name), computation_of(group, self.order.comparator)
@@ -189,8 +189,8 @@ class SortWriter:
         return self.d.types["u64" if sum(key.bits for key in group) > 32 else "u32"]
 
     def less_function(self, name: str) -> "Tuple[CFunction, List[int]]":
-        """Return the comparator as a C function, and the numbers of the operands that it reads. The function has two
-        arguments for each of these operands: the elements x and y.
+        """Return the comparator as a C function, and the indices of the operands that it reads. For each of these
+        operands, the function has two arguments: the elements x and y.
         """
         body, comparator = self.body(name), needed(self.order.comparator)
         used = self.used(comparator)
@@ -294,7 +294,9 @@ class Word:
 
     @property
     def saved(self) -> int:
-        """Return the number of bytes that are stored beside each word to restore elements whose key is a constant."""
+        """Return the number of bytes that are stored with each word, from which elements whose key is a constant are
+        restored.
+        """
         return self.fields[0].bits // 8 if self.constants else 0
 
     @property
@@ -387,7 +389,7 @@ def _constants(value: Instruction) -> Optional[List[Instruction]]:
 
 
 def _parameters(value: Instruction) -> List[int]:
-    """Return the numbers of the parameters that a value depends on."""
+    """Return the parameter numbers of the parameters that a value depends on."""
     return sorted({i.parameter_number or 0 for i in reached(value) if i.opcode == "parameter"})
 
 

@@ -14,8 +14,8 @@ The methods are:
   memory is needed.
 - indices: radix sort of integers that consist of a key, of at most 32 bits, and of an index in the row; then the
   operands are gathered by these indices.
-- keys: the same with keys and indices in separate arrays. If there are several groups of keys, one is sorted after the
-  other, the least significant group first.
+- keys: like "indices", but with keys and indices in separate arrays. If there are several groups of keys, one is sorted
+  after the other, the least significant group first.
 - merge: for comparators of which it cannot be proven that they are an order (gen/hlo/order.py). Indices are merged in
   runs of 1, 2, 4, .., exactly as in gen/reference, so that the result is the same for any comparator.
 - few: topk with small k. The first k elements so far are kept sorted.
@@ -69,7 +69,7 @@ class Group:
     key: function that returns C text of the key at an index of the row.
     type: C type of the key.
     passes: number of radix passes, of `digit` bits each.
-    reads: the numbers of the operands from which the key is computed.
+    reads: the indices of the operands from which the key is computed.
     """
 
     key: Callable[[str], str]
@@ -89,10 +89,11 @@ class Words:
     plain: as `of`, for elements that are their own keys.
     sorted: as `of`, for the results' elements.
     parts: for each operand, the function that extracts its element from a word.
-    again, kept: as `sorted` and `parts`, while words are being sorted. A single result then has the bits of words.
+    again, kept: used in place of `sorted` and `parts` until the sort is complete. If there is only one operand, its
+        result contains words during the sort, and elements only after it.
     sure: true if plain words sort every row.
     constants: C texts of the constants that replace some elements as keys (gen/heroes/sort.py, Word).
-    keyed, element: the number of the operand that has such elements, and its type in memory.
+    keyed, element: the index of the operand whose elements constants replace, and its type in memory.
     key: the key of such an element.
     rest: number of bits below the key.
     bits: number of bits of a word's type.
@@ -174,8 +175,8 @@ class SortRecord:
         return max(self.numbers.range_size, self.size >> self.numbers.range_digit + 1)
 
     def bases(self, lanes: "Optional[Sequence[int]]" = None) -> "List[Tuple[str, str]]":
-        """Return the C variables, and their values, of the positions at which the row begins in arrays. lanes: the
-        numbers of the arrays (None: all).
+        """Return the position at which the row begins in each array, as a C variable and its value. lanes: the indices
+        of the arrays; None: all arrays.
         """
         return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes)
                 if lane.base and (lanes is None or n in lanes)]

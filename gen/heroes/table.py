@@ -34,7 +34,7 @@ class LookUp:
     """The record that templates/kernels/table.j2 prints, with the loops of the loop hero.
 
     input, output: addresses of a step's values.
-    element_input, element_output: addresses of one value, for a step that the end cuts.
+    element_input, element_output: addresses of one value, for the step that reaches beyond the array's end.
     store: the C macro that stores a vector.
     """
 
@@ -130,8 +130,8 @@ def _in_vectors(position: str) -> bool:
 
 
 def _flats(nest: Nest, loop: LoopSchedule) -> "List[str]":
-    """Return two maps to positions in memory: of the elements of a step, and of the single elements of a step that the
-    end cuts.
+    """Return two maps to positions in memory: one for whole steps, and one for the single elements of the step that
+    reaches beyond the array's end.
     """
     (root,) = nest.partition.roots
     position = compose(root.map, memory_map(root.shape))

@@ -294,7 +294,8 @@ class Turns:
     """How the loads of a tile alternate with the stores of the previous tile."""
 
     count: int
-    # number of times that `join` runs before each store; `join` interleaves PIECES loaded registers to PIECES registers
+    # number of times that `join` runs before each store. `join` turns PIECES loaded registers into PIECES interleaved
+    # ones.
     columns: int
     join: str
     register: str  # type of the joined registers

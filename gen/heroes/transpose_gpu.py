@@ -5,13 +5,13 @@ The iteration space has one dimension for each digit of the position in the firs
 and `lanes` indices along the dimensions in which the first result is contiguous. Barriers separate three phases; in
 each phase, adjacent threads access adjacent addresses:
 - load: buffers that are contiguous along rows are read in their own order and stored to shared memory.
-- take: threads follow the lanes. They read transposed elements from shared memory and other buffers directly, compute,
-  and store results.
+- take: adjacent threads take adjacent lanes. They read transposed elements from shared memory, read all other elements
+  directly from their buffers, compute, and store results.
 - store: results that are contiguous along rows are read from shared memory and written in their own order.
 
 A 32-bit word of a tile contains elements of one or two bytes from `pack` rows. A thread has `pack` rows of such words,
-and transposes blocks of pack x pack elements in its registers. If the minor dimension of both sides is the same and
-short, its `unit` elements are moved together. The distance and rotation of a tile's rows in shared memory are chosen by
+and transposes blocks of pack x pack elements in its registers. If reads and writes have the same short minor dimension,
+its `unit` elements are moved together. The distance and rotation of a tile's rows in shared memory are chosen by
 counting bank conflicts at the addresses that the maps give.
 """
 
@@ -45,8 +45,8 @@ from gen.targets import Target
 class DigitAccess:
     """A buffer that the kernel reads or writes, with its strides along the dimensions of the iteration space.
 
-    maps: the map from the kernel's index to the position in the buffer, in each form in which the nest's accesses have
-        it.
+    maps: the map from the kernel's index to the position in the buffer. There are several if the nest has accesses
+        whose maps differ but give equal positions.
     """
 
     buffer: Buffer
@@ -505,7 +505,9 @@ HERO = TransposeGpuHero()
 
 
 def _flat(frame: Frame, tile: SharedTileSchedule, nest: Nest, access: DigitAccess, vec: int, along: str) -> str:
-    """Return the map of one of the kernel's phases to positions in an access's buffer."""
+    """Return the map from a thread and its step, in the phase that `along` selects, to the position in the access's
+    buffer.
+    """
     return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)),
                    access.index)
 

@@ -143,7 +143,8 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
 class Vectors(NamedTuple):
     """The vectors that are aligned in the result's memory and lie inside a row.
 
-    thread: the map from a row's coordinates g0, g1, .., the number of a vector and a lane to the result's index.
+    thread: the map from a row's coordinates g0, g1, .., the index of a vector in the row, and a lane to the result's
+        index.
     box: the bounds of the variables of `thread`.
     ends: the map from a row's coordinates to four numbers. The first two are the row's first vector and the end of its
         vectors. The third is the number of columns before the first vector. The fourth is for the unaligned vector that
@@ -253,9 +254,9 @@ class WindowCpuRecord:
     row: the coordinate that counts rows.
     first, last: C texts of a work-item's first row and of its end.
     begin, end: C texts of a row's first vector and of its end. Vectors begin at cache lines if rows do.
-    edges: single vectors for the columns before and after these vectors, which overlap them. If stores bypass the
-        caches, an edge stores only the elements that no other vector stores, because mixing both kinds of stores in a
-        cache line is slow.
+    edges: single vectors for the columns before the first vector and after the last one. An edge overlaps these
+        vectors. If stores bypass the caches, an edge stores only the elements that no other vector stores, because
+        mixing both kinds of stores in a cache line is slow.
     elements: the ranges of columns (first, end) that are computed one by one.
     """
 
@@ -272,7 +273,7 @@ class WindowCpuRecord:
 
 
 class RowForms(NamedTuple):
-    """The plans of the code for a row: its vectors, the single vectors at its edges, and its other columns (None: there
+    """The forms (plans of C code) of a row: its vectors, the vectors at its edges, and its other columns (None: there
     are none).
 
     begin, end: C texts of the first vector and of the end.
@@ -289,7 +290,9 @@ class RowForms(NamedTuple):
 
 
 def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> RowForms:
-    """Return the plans of the code for a row. index_type: "" to leave out the texts that depend on it."""
+    """Return the forms (plans of C code) of a row: of its vectors, of its edges and of single elements. index_type: the
+    C type of an index. If it is "", C texts are left out.
+    """
     sizes, lanes, (low, high), partition = schedule.sizes, schedule.lanes, schedule.inside, inlined(nest)
     outer, ends = _outer(sizes), ""
 

@@ -62,8 +62,8 @@ class WindowScatterRecord:
     begin, value: the lines that compute the result's initial value, and C text of the value.
     places: the loops over windows.
     window: the lines that read which element a window has selected.
-    chosen: the C variable with the number of this element in the window.
-    none: the number for a window that contains no element.
+    chosen: the C variable with the index of the selected element in the window.
+    none: the value of `chosen` for a window that contains no element.
     at_row: C text of the row of the selected element.
     combine: the lines that combine the window's source with the selected element.
     """
@@ -136,8 +136,8 @@ def _seen(hero: Instruction) -> str:
 
 
 def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
-    """Return two values: the map from a window's position and the number of an element in the window to the result's
-    index, and the names of the map's variables.
+    """Return a map and the names of its variables. It maps a window's position, and the index of an element in the
+    window, to the result's index.
     """
     sizes, places, seen = loop_sizes(hero), hero.operands[1].shape.dims, _seen(hero)
     place, digit = [f"i{k}" for k in range(len(places))], [f"s{k}" for k in range(len(sizes))]
@@ -154,8 +154,8 @@ def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """Return the plans of two pieces of code: the result's initial value, and the reads of a window's selected number
-    and source.
+    """Return the forms (plans of C code) of the result's initial value, and of the reads for a window: of the number of
+    the selected element, and of the source.
     """
     hero = nest.only(SCATTER)
     assert hero is not None
