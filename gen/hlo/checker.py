@@ -618,8 +618,9 @@ class Check:
         return arrays[0] if len(kinds) == 1 else tuple_shape(arrays)
 
     def _combined(self) -> "Tuple[List[str], Shape]":
-        """Check the operands of a reduction, inputs of equal dimensions and then one initial value per input, and that
-        its computation takes their types. Return the types of the accumulators and the shape of the first input.
+        """Check the operands of a reduction, and that its computation takes their types. The operands are inputs of
+        equal dimensions, followed by one initial value per input. Return the types of the accumulators and the shape of
+        the first input.
         """
         if not self.shapes or len(self.shapes) % 2:
             self.fail(f"expected as many inputs as initial values, found {len(self.shapes)} operands")

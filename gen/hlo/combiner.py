@@ -76,7 +76,7 @@ class Combiner:
 
     @property
     def starts_known(self) -> bool:
-        """Return true if partial results may start from known values."""
+        """Return true if partial results may start from known constants."""
         return self.start is not None and None not in self.start
 
     def start_of(self, component: int) -> int:
@@ -193,8 +193,8 @@ class _Body:
 class Component(NamedTuple):
     """A value that a reduce or scan computes.
 
-    hero: the number of the reduce or scan in the nest
-    number: the number of the value among the results of the hero
+    hero: the index of the reduce or scan in the nest
+    number: the index of the value among the results of this reduce or scan
     """
 
     hero: int
@@ -203,7 +203,7 @@ class Component(NamedTuple):
 
 
 def components(heroes: Sequence[Instruction]) -> List[Component]:
-    """Return all values of the heroes: hero by hero, in the order of each hero's results."""
+    """Return the results of all heroes (reduces or scans), first all results of the first hero."""
     return [Component(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(heroes)
             for k in range(len(hero.operands) // 2)]
 
@@ -362,15 +362,15 @@ class _Class:
     total: bool
 
     def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
-        """Return bit patterns that suffice to give the components of `elements` elements every possible order among
-        themselves and relative to the constants.
+        """Return bit patterns for the proof of laws about `elements` elements. They suffice for every possible order of
+        all components of these elements and the constants.
         """
         bits = dtypes.TABLE[self.dtype].bits
         if self.dtype == "pred":
             return [0, 1]
         fixed = {_total(c, self.dtype) for c in [*self.constants, *more]}
         count = elements * self.components
-        # ranges of numbers: the first one, the last one, and how many values to take from the range
+        # ranges of values: the first value, the last value, and how many values to take from the range
         gaps = [(_total(1 << (bits - 1), self.dtype), _total((1 << (bits - 1)) - 1, self.dtype), count)]
         if _is_float(self.dtype):
             infinity = _total(dtypes.encode(float("inf"), self.dtype), self.dtype)
@@ -435,8 +435,8 @@ class _Table:
         self.rows = [[f(a, b) for b in points] for a in points]
 
     def laws(self, level: int) -> Tuple[str, str]:
-        """Return two texts: the reason why f is not associative, and the reason why it is not commutative; "" if it
-        is. `level` says which values count as equal (see _sameness).
+        """Return two texts: the reason why f is not associative, and the reason why it is not commutative; "" stands
+        for a law that holds. `level` says which values count as equal (see _sameness).
         """
         keys = [_sameness(level, t) for t in self.kinds]
         first: Dict[Any, int] = {}

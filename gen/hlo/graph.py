@@ -50,7 +50,7 @@ class Shape:
 
     @property
     def dense(self) -> "Shape":
-        """Return the shape of the same array in a buffer of its own."""
+        """Return the shape of this array when it is the only array in its buffer."""
         return replace(self, place="", lead="")
 
     def leaves(self) -> "List[Shape]":
@@ -394,7 +394,7 @@ def relaid(data: bytes, source: Shape, target: Shape) -> bytes:
 
 
 def _packed_text(shape: Shape) -> str:
-    """Return the shape's text, in which packed elements have their width in memory, E(..), in the layout."""
+    """Return the shape's text. If elements are packed, its layout contains their width in memory, as E(bits)."""
     if shape.dtype not in dtypes.PACKED:
         return shape.text
     return f"{array_shape(shape.dtype, shape.dims, shape.minor_to_major).text[:-1]}:E({memory_bits(shape)})}}"
@@ -481,8 +481,9 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
-    """Return the numbers with which a check draws unique indices for a scatter whose text promises them, if the
-    indices are a parameter without other use; else None. Drawn indices are below 2^31, or all ones.
+    """If the text of a scatter promises unique indices, a check draws indices whose windows do not overlap. Return the
+    numbers that it needs for this. Return None if there is no promise, or if the indices are not a parameter without
+    other use. When no window is left, the check draws an index with all bits set, which is out of range.
 
     The list is: the distance in memory between the components of an index, the number of components, and for each
     component the number of windows that fit without overlap and the window's size.

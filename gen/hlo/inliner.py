@@ -44,7 +44,7 @@ class Inliner:
 
     def _body(self, body: Computation, arguments: "Optional[List[Instruction]]",
               spread: Optional[Shape]) -> Instruction:
-        """Copy a body.
+        """Copy the instructions of a computation, and return the copy of its root.
 
         arguments: the values of its parameters
         spread: the shape of the enclosing map, if there is one

@@ -156,9 +156,9 @@ class Kept(Check):
 
 
     def _ragged_dot(self) -> Shape:
-        """Return the shape of a dot whose rows come in groups. If the groups divide a kept dimension of the left
-        factor, each group is multiplied by its own right factor. If they divide a contracted dimension, each group
-        gives its own result. If they divide a batch dimension, they do not change the result.
+        """Return the shape of a dot whose rows come in groups. If the groups divide a dimension of the left factor that
+        is neither batch nor contracted, each group is multiplied by its own right factor. If they divide a contracted
+        dimension, each group gives its own result. If they divide a batch dimension, they do not change the result.
         """
         self.operands(3)
         sizes, lists = self.kinds(2, "su"), self.i.attributes

@@ -23,8 +23,8 @@ class Room(NamedTuple):
     """An array that one call of LAPACK reads or writes, column-major.
 
     dims: rows and columns; or a length; or () for a number
-    operand: the number of the operand that is copied to it before the call
-    result: the number of the result that is copied from it after the call; a workspace has neither
+    operand: the index of the operand that is copied to the array before the call, or None
+    result: the index of the result that is copied from the array after the call, or None
     """
 
     dtype: str
@@ -67,7 +67,7 @@ class LapackCall(CheckedCall):
         return [Room(dtype or self.dtype, (max(1, size),)), max(1, size)]
 
     def real_work(self, size: int) -> "List[Argument]":
-        """Return the real workspace that a routine takes on complex matrices; no argument on real ones."""
+        """Return the real workspace that a routine takes if its matrices are complex; no argument if they are real."""
         return self.work(size, self.part)[:1] if self.is_complex else []
 
     def made(self, batch: "Tuple[int, ...]", arguments: "Sequence[Argument]") -> Op:

@@ -160,7 +160,7 @@ class Place(NamedTuple):
 
 
 def _leaf(of: Shape, path: str) -> int:
-    """Return the number of the array at a shape index, among all arrays of the shape; -1 if there is no array."""
+    """Return the index that the array at a shape index has among all arrays of the shape; -1 if there is no array."""
     before = 0
     for word in path.split(",") if path.strip() else []:
         if of.kind != "tuple" or int(word) >= len(of.children):
@@ -171,7 +171,7 @@ def _leaf(of: Shape, path: str) -> int:
 
 
 def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, place: Place) -> Dict[int, int]:
-    """Parse `{ {0}: (1, {}), .. }` to a dict: number of a result's array -> number of an operand's array."""
+    """Parse `{ {0}: (1, {}), .. }` to a dict: index of an array of the result -> index of an array of the operands."""
     aliases: Dict[int, int] = {}
     if not _ALIASES.fullmatch(text or "{}"):
         raise HloError(*place, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
@@ -195,8 +195,8 @@ def _module_aliases(module: Module) -> Dict[int, int]:
 
 
 def _share_buffers(launches: List[Launch]) -> None:
-    """Find parameters of a fusion that every launch passes the same buffer: the first of them is read in place of the
-    others, which stay as unused parameters.
+    """Find parameters of a fusion for which every launch passes equal buffers. Kernels read only the first of these
+    parameters; the others stay as unused parameters.
     """
     given: "Dict[Fusion, List[List[Value]]]" = {}
     for fusion, _, operands in launches:
@@ -284,7 +284,9 @@ def _is_view(instruction: Instruction) -> bool:
 
 
 def resolved(instruction: Instruction, leaf: int, views: bool = False) -> Value:
-    """Return the buffer of array `leaf` of an instruction's result, behind tuples and, if `views` is set, behind views."""
+    """Return the buffer of array `leaf` of an instruction's result. Follow tuples and opt-barriers to the op that
+    computes the array; if `views` is true, also follow bitcasts and reshapes that move nothing.
+    """
     while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier") or views and _is_view(instruction):
         if instruction.opcode not in ("tuple", "get-tuple-element"):
             instruction = instruction.operands[0]

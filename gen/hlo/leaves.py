@@ -10,10 +10,10 @@ from gen.hlo.graph import Computation, Fusion, Instruction, Shape
 class Leaf(NamedTuple):
     """An array of a fusion's result.
 
-    number: its number among all arrays of the result
+    number: its index among all arrays of the result
     shape: its shape in the text
     value: the instruction that computes it
-    output: the number of the array in that instruction's shape
+    output: the index of the array in that instruction's result
     """
 
     number: int
@@ -25,8 +25,8 @@ class Leaf(NamedTuple):
 class Run(NamedTuple):
     """Consecutive arrays of an instruction's shape.
 
-    first: the number of the first one
-    leaves: their count
+    first: index of the first array
+    leaves: number of arrays
     """
 
     value: Instruction
@@ -35,7 +35,9 @@ class Run(NamedTuple):
 
 
 def result_leaves(computation: Computation) -> "List[Leaf]":
-    """Return the arrays of the result. `value` of each is the instruction that computes it, seen through tuples."""
+    """Return the arrays of the result. The field `value` is the instruction that computes the array, and never a tuple
+    or a get-tuple-element of one.
+    """
     assert computation.root is not None
     given: List[Tuple[Instruction, int]] = []
     waiting = [Run(computation.root, 0, len(computation.root.shape.leaves()))]

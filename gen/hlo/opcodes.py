@@ -147,7 +147,7 @@ _ELEMENTWISE = (
     Elementwise("mulhi", 2, "su", wraps=False),
     Elementwise("popcnt", 1, "su"),
     Elementwise("count-leading-zeros", 1, "su"),
-    # choices and types
+    # choices between operands, and conversions between types
     Elementwise("compare", 2, ANY, result="rule", attributes={"direction": "direction", "type": "compare_type"},
                 optional=("type",)),
     Elementwise("select", 3, ANY, result="rule", rounds=0, wraps=False),
@@ -238,7 +238,7 @@ _STRUCTURAL = (
     Structural("batch-norm-grad", 5, attributes=_NORM),
 )
 
-# ops that gen/hlo/custom_calls.py makes of custom calls; no text has them
+# ops by which gen/hlo/custom_calls.py replaces custom calls; HLO text never contains them
 TRIDIAGONAL = ("tridiagonal-solve", "perturbed-tridiagonal-solve")
 _MADE = tuple(Structural(opcode, None, element="whole") for opcode in (
     "lu", "qr", "householder-product", *TRIDIAGONAL, "eigh", "svd", "lapack"))

@@ -70,7 +70,9 @@ def _counters(x: Expander, start: Instruction, dims: "Tuple[int, ...]") -> Instr
 
 def _threefry(x: Expander, key: Instruction, counter: Instruction, dims: "Tuple[int, ...]",
               bits: int) -> "Tuple[Instruction, Instruction]":
-    """Return 64-bit elements, or words of which the low `bits` bits are used, and the advanced counter."""
+    """Return two values: the random elements, and the advanced counter. If `bits` is less than 64, an element is a
+    32-bit word of which the low `bits` bits are used.
+    """
     along, blocks = 0, dims
     if bits < 64:
         of = dims or (1,)
@@ -109,7 +111,8 @@ def _threefry_blocks(x: Expander, key: Words, words: Words) -> Words:
 
 def _philox(x: Expander, key: Instruction, counter: "Tuple[Instruction, Instruction]", dims: "Tuple[int, ...]",
             bits: int) -> "Tuple[Instruction, List[Instruction]]":
-    """Return 64-bit elements, or words of which the low `bits` bits are used, and both halves of the advanced counter.
+    """Return two values: the random elements, and the low and high half of the advanced counter. If `bits` is less than
+    64, an element is a 32-bit word of which the low `bits` bits are used.
     """
     count, per = math.prod(dims), 2 if bits == 64 else 4
     blocks = -(-count // per)
