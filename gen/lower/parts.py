@@ -14,7 +14,7 @@ from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
-    """Return true if the op is one of those to replace, or if a computation that it calls contains one."""
+    """Return true if this file replaces the op, or an op in a computation that the op calls."""
     opcode, to = instruction.opcode, instruction.shape
     if any(map(changes, (step for called in instruction.called for step in called.instructions))):
         return True
@@ -34,7 +34,7 @@ def _finite(bits: int, dtype: str) -> bool:
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation with these ops replaced; the computation itself if it has none of them."""
+    """Return the computation without the ops for which `changes` is true, or the computation itself if it has none."""
     return replaced(computation, changes, lambda copied, like, operands: _Steps(copied, like, "parts").run(operands))
 
 

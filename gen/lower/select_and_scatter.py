@@ -3,7 +3,7 @@
 `window-choice` returns, for each window, the row-major number of the selected element in the window; if the window
 covers only padding, it returns the number of elements of a window. `window-scatter` visits, for each element, the
 windows that contain it, in the order of their positions, and combines the sources of those windows that selected it.
-The elements of a window are thus compared only once, and not again for each of them.
+The elements of a window are thus compared only once. One op would compare them again for each element of the result.
 """
 
 from __future__ import annotations

@@ -69,9 +69,10 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     """Return the boxes into which a result is cut, so that only the last boxes need maps with partial tiles. Cuts are
     at the edges of whole tiles: tiles of the result, and tiles of parameters of the same dimensions.
 
-    The first box contains all whole tiles. Then follow the rests of the dimensions, the minor one last; its whole
-    vectors without padding form a box of their own. Return an empty list if all tiles are whole, or if the array is too
-    small.
+    The first box contains all whole tiles. Then, for each dimension, a box contains the elements after its whole tiles;
+    the box of the minor dimension is last. If elements after the whole tiles of the minor dimension fill vectors
+    without padding, these vectors form a separate box. Return an empty list if all tiles are whole, or if the array is
+    too small.
     """
     tiles = [algebra.tile(shape.text), *(algebra.tile(p.text) for p in parameters if p.dims == shape.dims)]
     unit = [math.lcm(*tile) for tile in zip(*tiles)]
@@ -102,8 +103,8 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
 
 
 def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
-    """Return the computation with plain layouts, except for those of its parameters, and the arrays that kernels write
-    for its results.
+    """Return two values: the computation, in which only parameters have tiled layouts, and the arrays that kernels
+    write for its results.
     """
     leaves = result_leaves(computation)
     parameters = computation.parameters

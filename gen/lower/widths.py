@@ -2,8 +2,8 @@
 
 The bits of the array stay the same, element after element, low bits first. To split an element, it is taken as an
 unsigned integer, shifted right by the position of each part, and truncated. To join parts, they are shifted left to
-their positions and combined by or. The op `bitcast` follows the order in memory, so it becomes a bitcast of rows of
-parts.
+their positions and combined by or. A `bitcast` may also change dimensions, in memory order: its operand first becomes
+one row of elements (to split them) or rows of parts (to join them), and its result gets its dimensions last.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def changes(instruction: Instruction) -> bool:
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation without such bitcasts, or the computation itself if it has none."""
+    """Return the computation without bitcasts between types of different widths, or the computation itself if it has
+    none.
+    """
     return replaced(computation, changes, lambda copied, cast, operands: _Steps(copied, cast, "bits").run(operands[0]))
 
 

@@ -19,7 +19,9 @@ from gen.schedule import WINDOW_ELEMENTS, WINDOW_OVERLAP, WINDOW_STRIDE
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation with such windows split, or the computation itself if it has none."""
+    """Return the computation with each reduce-window split for which `splits` is true, or the computation itself if it
+    has none.
+    """
     return replaced(computation, splits, _split)
 
 
