@@ -45,7 +45,7 @@ def strides_of(shape: Shape) -> "Tuple[int, ...]":
 
 @lru_cache(maxsize=65536)
 def first_leaf(parameter: Instruction) -> int:
-    """Return the number of a parameter's first buffer. The buffers of a tuple are numbered one by one."""
+    """Return the index of a parameter's first buffer, among the buffers of all parameters in order."""
     assert parameter.computation is not None
     before = parameter.computation.parameters[:parameter.parameter_number or 0]
     return sum(len(p.shape.leaves()) for p in before)

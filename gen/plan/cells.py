@@ -119,8 +119,8 @@ def along(convolution: Instruction, k: int) -> Along:
 
 
 def _alike(of: "Dict[int, List[int]]", every: int) -> "List[Tuple[Tuple[int, ...], List[int]]]":
-    """Group the keys of `of` that have equal values and the same remainder mod `every`. Return the groups; each is the
-    value and the list of its keys in ascending order.
+    """Group the keys of the dict `of`: two keys are in one group if their values are equal and their remainders mod
+    `every` are equal. Return the value and the sorted keys of each group.
     """
     alike: "Dict[Tuple[int, Tuple[int, ...]], List[int]]" = {}
     for number, others in sorted(of.items()):

@@ -99,8 +99,8 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """Return the concatenation that the nest computes element by element at the same position in memory. Return None if
-    there is none, or more than one.
+    """Return the concatenation of which the nest reads each element exactly once, at the position in memory that the
+    nest writes. Return None if the nest does not contain exactly one concatenation, or reads it in another way.
     """
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]

@@ -47,9 +47,9 @@ class Digit(NamedTuple):
 
     size: the number of steps. If cells of a window have different sizes, it is the maximum.
     single, units: the distance in each operand that corresponds to one step.
-    strips: the number of strips that one step skips, if the nest is part of strips (gen/plan/strips.py).
-    window: the number of the window whose places or taps the digit counts; None if it counts neither.
-    each: the number of the digit's steps per place or tap of the window.
+    strips: the number of strips by which one step moves (gen/plan/strips.py); 0 outside of strips.
+    window: the index of the window whose positions (places) or elements (taps) the digit counts; None if there is none.
+    each: the number of steps of the digit per position or element of the window.
     """
 
     size: int
@@ -70,8 +70,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """A window along a dimension, divided into several cells. digit: the number of the outer digit that counts its
-    places. every: the distance between the places of a cell.
+    """A window along a dimension, divided into several cells.
+
+    digit: the index of the outer digit that counts the window's positions (places).
+    every: the distance between neighbouring places of a cell.
     """
 
     digit: int
@@ -79,7 +81,7 @@ class Window:
     parts: Tuple[Part, ...]
 
     def covers(self, places: int) -> bool:
-        """Return true if each place is in exactly one cell."""
+        """Return true if each position of the window (place) is in exactly one cell."""
         return sorted(part.cell.place + self.every * k for part in self.parts
                       for k in range(part.cell.places)) == list(range(places))
 
@@ -99,10 +101,10 @@ class Contraction(Nest):
     part: None, or the number of adjacent lanes that share an element of `single`, and the distance from this element to
         that of the next lanes.
     outer: the digits before the columns.
-    rows: the number of the outer digit that becomes the rows of a tile, or None. All rows read the same elements of
+    rows: the index in `outer` of the digit that becomes the rows of a tile, or None. All rows read the same elements of
         `units`.
-    lines: the number of another outer digit along which `units` is the same, or None.
-    order: the numbers of the remaining outer digits, in the order in which work-items take them.
+    lines: the index in `outer` of another digit along which `units` is the same, or None.
+    order: the indices in `outer` of the remaining digits, in the order in which work-items take them.
     columns: the number of columns.
     unit: the number of columns in a unit. If the columns are not a multiple of it and there are several units, the last
         unit begins earlier, so that it overlaps the unit before it.
@@ -138,12 +140,14 @@ class Contraction(Nest):
 
     @property
     def row(self) -> Digit:
-        """Return the digit of the rows, or a digit of size 1 if there is none."""
+        """Return the outer digit that becomes the rows of a tile, or a digit of size 1 if there is none."""
         return Digit(1, 0, 0) if self.rows is None else self.outer[self.rows]
 
     @property
     def line(self) -> Digit:
-        """Return the digit of the lines, or a digit of size 1 if there is none."""
+        """Return the outer digit `lines`, along which the operand `units` is the same. Return a digit of size 1 if
+        there is none.
+        """
         return Digit(1, 0, 0) if self.lines is None else self.outer[self.lines]
 
     @property
@@ -233,9 +237,8 @@ class _Operands(NamedTuple):
 
 
 def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
-    """Return the operands of the columns from `start` to before `end`; `column` is the number of the product's
-    dimension that contains the columns. Return None if an operand is not in a buffer, or if tiles do not multiply its
-    type.
+    """Return the operands of the columns from `start` to before `end`; `column` is the product's dimension that
+    contains the columns. Return None if an operand is not in a buffer, or if tiles do not multiply its type.
     """
     dims = dot.shape.dims
     part = tuple(end - start if d == column else size for d, size in enumerate(dims))
@@ -269,7 +272,8 @@ def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
 
 
 class _Found(NamedTuple):
-    """A window along one dimension.
+    """A window along one dimension, divided into cells. A place is a position of the window, and a tap is an element of
+    the window (gen/plan/cells.py).
 
     along: its cells.
     place: the variable that counts its places; "" if one cell contains all places.
@@ -282,8 +286,8 @@ class _Found(NamedTuple):
 
 
 def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence[str]") -> "Optional[List[_Found]]":
-    """Return the windows of a product. Return None if no tap of a window covers an element. A window with several cells
-    must have an outer digit that counts exactly its places; otherwise, also return None.
+    """Return the windows of a product. Return None if a window covers no element of the base. Return None also if a
+    window has several cells, and no outer digit counts exactly the window's positions (places).
     """
     if dot.opcode != "convolution":
         return []
@@ -332,7 +336,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         else:
             moved = None
     moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
-    if moved is None and whole == features:     # split the features: then a row has the columns of one panel
+    if moved is None and whole == features:     # split the features, so that a row has the columns of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
         moved = _moves(dot, main, sizes, at, of, unit, whole, each) if sizes[-1] % unit == 0 else None
@@ -340,7 +344,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         return None
     (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
     wide = single["unit"] if group == 1 and single["lane"] == 1 and single["unit"] in (0, unit) else None
-    # there is one whole unit, and no second unit whose distance `wide` could be
+    # There are fewer than two whole vectors of columns, so no distance from one to the next defines `wide`.
     if wide == 0 and not units["unit"] and columns > unit:
         wide = unit
     part = None
@@ -442,7 +446,7 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
             if here[0] is None or here[1] is None:
                 return None
             of_window.append(Part(cell, here[0].begin - first[0].begin, here[1].begin - first[1].begin))
-            # A cell with a single place has no stride, so take the stride from another cell.
+            # A cell with a single window position has no stride, so take the stride from another cell.
             for of_first, of_cell in ((first[0], here[0]), (first[1], here[1])):
                 of_first.strides.update((name, of_cell.strides[name]) for name in (each.place, each.tap)
                                         if of_cell.strides.get(name))
@@ -471,8 +475,8 @@ class _Affine(NamedTuple):
 
 
 def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Optional[_Affine]:
-    """Return the map to a position as an affine map within the given cells, one for each window. Return None if a
-    stride is not constant, or if a cell reads outside of the base.
+    """Return the map to a position as an affine map. `cells` has one cell of each window; the affine map holds only
+    inside these cells. Return None if a stride is not constant, or if a cell reads outside of the base.
     """
     if flat == EMPTY:
         return None
@@ -497,7 +501,9 @@ def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Op
 
 
 def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Found]") -> Optional[int]:
-    """Return the position of the first element that is read of an operand, in the first cell of each window."""
+    """Return the position of the first element of an operand that is read. If windows have several cells, this is the
+    element in their first cells.
+    """
     values = {each.tap: each.along.cells[0].tap for each in found}
     if found:
         values.update((f"i{out}", each.along.cells[0].place)
@@ -561,7 +567,7 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
     """Merge the digit that counts a window's places with a short digit of rows after it, and return all digits. The two
     are merged only if no other digit of rows is larger than the merged one. every: for each window, the distance
-    between the places of a cell.
+    between neighbouring places of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size
@@ -587,8 +593,8 @@ def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
 
 
 def _joined(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """Return the steps, with the last digit merged into the digit before it if that digit counts taps and the strides
-    continue.
+    """Return the steps, with the last digit merged into the digit before it if that digit counts elements of a window
+    (taps) and the strides continue.
     """
     if len(steps) < 2 or steps[-1].window is not None or steps[-2].window is None or not _goes_on(*steps[-2:]):
         return steps

@@ -46,9 +46,9 @@ class AsDot:
 
 def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instruction]", strides: Strides,
            longer: int = 0) -> Optional[AsDot]:
-    """Return a convolution with one feature group as a dot, or None if it is not a product of matrices. longer: the
-    maximum number of features per pixel of a row with which the product still reads rows of pixels. If longer is 0, it
-    never does.
+    """Return a convolution with one feature group as a dot, or None if it is not a product of matrices. longer: 0, or
+    the maximum ratio of features to pixels in a row. If the result's contiguous dimension is spatial and the ratio is
+    larger, return None.
     """
     window, labels, shape = convolution.attributes["window"], convolution.attributes["dim_labels"], convolution.shape
     kept: "List[int]" = []

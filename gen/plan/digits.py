@@ -103,8 +103,8 @@ def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple
                     writes: "Optional[Sequence[Root]]" = None) -> Optional[IterationSpace]:
     """Return the iteration space of a nest whose positions are those of `shape`; None if a write is irregular.
 
-    further: names, and maps from the index to a number that must have a constant stride along each digit, as a write
-    must.
+    further: pairs of a name and a map from the nest's index to a number. Like the position of a write, the number must
+    have a constant stride along each digit.
     """
     accesses = [MemoryMap(name, True, 0, 0, flat) for name, flat in further]
     for root in partition.roots if writes is None else writes:
@@ -145,8 +145,8 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Return true if the interleaved elements of the minor digit fill a 32-bit word, and the rows are a multiple of 16
-    elements. lines: the rows must be a multiple of a cache line too.
+    """Return true if some accesses interleave the elements of the minor digit, these elements fill a 32-bit word, and a
+    row's length is a multiple of 16 elements. lines: true if a row must also consist of whole cache lines.
     """
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
@@ -155,8 +155,8 @@ def in_words(space: IterationSpace, lines: bool = False) -> bool:
 
 
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """Return the number of rows that some accesses interleave while other accesses have row after row. It is the size
-    of the minor digit. Return 1 if there are no such rows.
+    """Return the number of rows that some accesses interleave, if other accesses store these rows one after another. It
+    is the size of the minor digit. Return 1 if there are no such rows.
 
     An access whose position does not change along a row is allowed. lines: if the interleaved elements fill 32-bit
     words, rows must be a multiple of a cache line.
@@ -347,8 +347,8 @@ def row(nest: Nest) -> int:
 
 
 def falling(nest: Nest) -> int:
-    """Return the length of a run of positions that reads mostly towards lower addresses, measured in bytes. Return 0 if
-    there is no such run.
+    """Return the length of a run of positions along which more bytes are read towards lower addresses than towards
+    higher ones. Return 0 if there is no such run.
     """
     space, run = iteration_space(nest.partition, nest.shape), 1
     reads = [(a.bytes, a.strides) for a in space.accesses if a.strides and not a.write] if space else []

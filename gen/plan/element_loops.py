@@ -45,9 +45,8 @@ from gen.plan.partition import compose, identity, only_side, operand_map, to_sca
 OPCODE = "element-loop"
 MOST_VARIABLES = 16     # maximum number of variables of an element, so that they stay in registers
 MOST_OPS = 512          # maximum number of ops of a step
-LIMITED = 16            # number by which a loop may exceed MOST_VARIABLES and MOST_OPS when a check limits its steps
-# maximum product of the sizes of the dimensions that an array has in addition to those of the loop's elements
-MOST_PLACES = 8
+LIMITED = 16            # added to MOST_VARIABLES and MOST_OPS for a loop whose steps a check limits
+MOST_PLACES = 8         # maximum number of elements of one array that are computed for one index of the element loop
 MOST_REDUCED = 8        # maximum number of elements that a reduce within a step combines
 EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
 UNKNOWN_STEPS = 16      # assumed trip count of a loop whose trip count is not known
@@ -60,8 +59,8 @@ class Refused(Exception):
 class Key(NamedTuple):
     """A scalar value of a step. The opcode tells its kind:
 
-    an op: `operands` are the numbers of scalars.
-    state: a variable; `value` is the number of the carried array, `map` the index in it.
+    an op: `operands` are the indices of scalars.
+    state: a variable; `value` is the index of the carried array among the loop's results, `map` the index in the array.
     outside: a value that no step changes; `value` is a carried array's number or an instruction, `map` the index in it.
     constant: `value` is its bits.
     """
@@ -88,10 +87,10 @@ class Walk:
     """A loop that each element of one index space runs for itself. Scalars are numbered by their position in `scalars`.
 
     shape: the index space.
-    leaves: the numbers of the arrays that the loop computes.
+    leaves: the indices, among the results of the `while`, of the arrays that this loop computes.
     results: these arrays, with their dropped dimensions.
     variables: the numbers of the scalars that change from step to step. First come the elements of the results,
-        row-major in the dropped dimensions. The other variables on which they depend follow.
+        row-major in the dropped dimensions. Then come the other variables on which these elements depend.
     outside: the numbers of the scalars that no step changes.
     ends: for each variable, the number of its next value.
     held: for each variable, true if a finished element keeps it.
@@ -115,7 +114,7 @@ class Walk:
 
 def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
     """Return the element loops (walks) that together compute a while. Raise Refused if element loops cannot compute it.
-    spare: the number of variables and of ops by which an element loop may exceed the limits.
+    spare: added to the maximum number of variables and of ops.
     """
     shapes, body = loop.shape.leaves(), loop.called[1]
     changing = [n for n in range(len(shapes)) if resolved(root_of(body), n) != Value(body.parameters[0], n)]
@@ -141,7 +140,7 @@ def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
     raise refused[0]
 
 
-Space = Tuple[Shape, List[int]]     # an index space, and the numbers of the results that are computed over it
+Space = Tuple[Shape, List[int]]     # an index space, and the indices of the results that are computed over it
 
 
 def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]]":
@@ -182,7 +181,7 @@ def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tup
 
 
 def used(loop: Instruction) -> "List[int]":
-    """Return the numbers of the loop's results that are used. A result is used if an op reads it, or if the loop's
+    """Return the indices of the loop's results that are used. A result is used if an op reads it, or if the loop's
     computation returns it.
     """
     found: Set[int] = set()
@@ -251,7 +250,8 @@ class _Walker:
 
     def hold(self, asked: int) -> None:
         """Find out which variables a finished element keeps. The next value of such a variable is a select between a
-        new and the old value; replace it by the new value. asked: the number of the predicate of an element.
+        new and the old value; replace it by the new value. asked: the index of the scalar that is the predicate of an
+        element.
         """
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):
@@ -265,11 +265,11 @@ class _Walker:
             raise Refused("a finished element does not keep its values")
 
     def reads(self, scalar: int) -> Set[int]:
-        """Return the numbers of the variables on which a scalar depends."""
+        """Return the variables on which a scalar depends, as indices into `scalars`."""
         return {n for n in _below(self.walk.scalars, [scalar]) if self.walk.scalars[n].opcode == "state"}
 
     def add(self, key: Key) -> int:
-        """Return the number of a scalar. Add the scalar if it is new."""
+        """Return the index of a scalar in `scalars`. Add the scalar if it is new."""
         walk = self.walk
         if key.opcode == "not" and walk.scalars[key.operands[0]].opcode == "not":
             return walk.scalars[key.operands[0]].operands[0]
@@ -289,8 +289,8 @@ class _Walker:
     # ---- from arrays to scalars ----
 
     def scalar(self, value: Value, index: str) -> int:
-        """Return the number of the scalar that is an element of the array `value`. index: the map from the index
-        of the element loop to the index in the array.
+        """Return the index of the scalar that is an element of the array `value`. index: the map from the index of the
+        element loop to the index in the array.
         """
         waiting = [(value, index)]
         while waiting:
@@ -375,7 +375,7 @@ class _Walker:
         return total
 
     def combined(self, combiner: Computation, x: "List[int]") -> int:
-        """Return the number of the scalar that the combiner of a reduce computes from two scalars."""
+        """Add the combiner of a reduce, applied to two scalars; return the index of the scalar that it computes."""
         known: Dict[Instruction, int] = {}
         for i in combiner.instructions:
             if i.opcode == "parameter":
@@ -440,7 +440,7 @@ def _asked(part: Value) -> "Optional[Asked]":
 
 
 def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
-    """Return the numbers in `roots` and the numbers of all scalars on which these depend."""
+    """Return the indices of the scalars in `roots` and of all scalars on which these depend."""
     found, waiting = set(), list(roots)
     while waiting:
         n = waiting.pop()
@@ -465,7 +465,7 @@ def lowered(computation: Computation) -> Computation:
         if i.opcode == "while":
             leaves.update(_loop(copied, i, known))
         elif i.opcode == "get-tuple-element" and resolved(i, 0).producer.opcode == "while":
-            if resolved(i, 0) in leaves:        # a leaf that is not used has no entry
+            if resolved(i, 0) in leaves:        # an array without an entry is not used
                 known[i] = leaves[resolved(i, 0)]
         elif i is computation.root or i.opcode != "tuple" or any(user.opcode != "while" for user in i.users):
             known[i] = copied.add_copy(i, [known[o] for o in i.operands])

@@ -1,9 +1,9 @@
 """Strides that contain a leading dimension that the caller gives at run time.
 
 A position in an array with such a dimension is row * lead + column. A distance between positions is therefore times *
-lead + rest, for two known numbers; `rest` is less than the number of the array's elements. Plans and schedules
-represent a distance as the single number times * BASE + rest, where BASE is larger than any such array. They add,
-compare and multiply distances as usual, and `text` prints them.
+lead + rest, for two known numbers; `rest` is less than the size of the array in elements. Plans and schedules represent
+a distance as the single number times * BASE + rest, where BASE is larger than any such array. They add, compare and
+multiply distances as usual, and `text` prints them.
 """
 
 from __future__ import annotations

@@ -35,14 +35,14 @@ SWEEPS = 8      # typical number of sweeps of Jacobi's method
 # for each opcode, the number of multiply-adds for one m by n matrix; k is the number of Householder reflectors
 _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
     "cholesky": lambda m, n, k: n * n * n // 6,
-    "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # an estimate for either side
+    "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # an estimate: the matrix is m x m or n x n
     "lu": lambda m, n, k: m * n * min(m, n) // 2,
     "qr": lambda m, n, k: m * n * min(m, n),
     "householder-product": lambda m, n, k: 2 * m * n * k,
     **dict.fromkeys(TRIDIAGONAL, lambda m, n, k: m * (4 * n + 4)),
     "eigh": lambda m, n, k: SWEEPS * n * n * n * 3,
     "svd": lambda m, n, k: SWEEPS * min(m, n) ** 2 * max(m, n) * 4,
-    # an estimate between the costs of a factorisation and of eigenvectors
+    # an estimate, between the cost of a factorisation and the cost of eigenvectors
     "lapack": lambda m, n, k: 10 * m * n * min(m, n),
 }
 

@@ -43,7 +43,7 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     graph = products.arranged(fusion.computation, of, fusion.lasting)
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
-    # the result of an op on a submatrix has no leading dimension of its own
+    # an op's result does not take over the leading dimension of its operand's buffer
     for instruction in computation.instructions:
         if instruction.shape.lead and instruction.opcode != "parameter":
             instruction.shape = instruction.shape.dense
@@ -66,7 +66,8 @@ class Alike(NamedTuple):
 
     elements: the number of elements.
     key: the key of the reductions or scans from which the results are computed; None if there are none.
-    place: the map to the part of an array that a result is; "" if it is a whole array.
+    place: if a result is a part of a larger array, the map from the result's positions to positions of that array; else
+        "".
     alone: a value that no other group has: the result's number, or the product that is computed in the group's nest.
     layout: the nested layout that distributes the results over threads; "" if there is none.
     order: the dimensions of the results and their order in memory, if there is a layout.
@@ -83,8 +84,9 @@ class Alike(NamedTuple):
 def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs, panels: Optional[Panels],
            update: "Optional[Update]" = None,
            apart: "Sequence[Instruction]" = ()) -> "Tuple[List[Nest], Storage]":
-    """Return the nests that write the leaves and then the update, and the choice of stored values. title: the prefix of
-    the nests' names. apart: products that have kernels of their own.
+    """Return two values: the nests, and the choice of stored values. The nests write the given result arrays (leaves);
+    a dynamic-update-slice `update`, if there is one, is written last. title: the prefix of the nests' names. apart:
+    products that have kernels of their own.
     """
     storage = storing.storage(computation, leaves, costs)
     stored = dict.fromkeys(storage.stored)

@@ -69,7 +69,7 @@ class Region:
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
     runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: the runtime variables of `step`
-    step: str = ""    # the map from the entry's index to the operand's index, with the names of these variables
+    step: str = ""    # the map from the entry's index to the operand's index, with the variables `runtimes`
     owner: "Optional[Entry]" = None     # the entry whose operand is read in this region
 
     @property
@@ -87,8 +87,8 @@ class Entry:
     region: Region
     map: str
     callee: "Optional[Function]" = None
-    # a reduce has a loop, a pad a guard, a concatenate one guard per operand, and the ops in LOOPS a loop with a guard
-    # inside
+    # A reduce has a loop. A pad has a guard. A concatenate has one guard per operand. Ops in LOOPS have a loop with a
+    # guard inside.
     regions: "List[Region]" = field(default_factory=list)
 
 
@@ -103,7 +103,7 @@ class Function:
     root: Optional[Instruction] = None
     body: Region = field(init=False)
     ops: int = 0
-    # number of ops that the function computes more often than once, because a value is computed at each use
+    # number of ops that the function computes more than once, because a value is computed at each use
     again: int = 0
 
     def __post_init__(self) -> None:
@@ -126,7 +126,7 @@ class Read:
 
     source: the instruction that computes the value, or a parameter or a constant.
     map: the map to the element's index in the value.
-    output: the number of the array, if the instruction's shape is a tuple.
+    output: if the instruction's result is a tuple, the index of the array in it.
     """
 
     source: Instruction
@@ -138,8 +138,8 @@ class Read:
 class Root:
     """An array of the fusion's result, and how the kernel writes it.
 
-    result: the number of the array among the results, or of the scratch buffer.
-    value, output: the instruction that computes the array, and the number of the array in the instruction's shape.
+    result: the index of the array among all arrays of the result, or the index of the scratch buffer.
+    value, output: the instruction that computes the array, and the index of the array in the instruction's result.
     map: the map from the kernel's index to the array's index.
     scratch: true for a buffer between kernels.
     own: true for an array that each work-item has for itself.
@@ -151,7 +151,7 @@ class Root:
     output: int
     map: str
     scratch: bool = False
-    # the map to the index where the element is written, if it differs from `map`; it has runtime variables
+    # the map to the index where the element is written; "" if that is `map`. It contains runtime variables.
     at: str = ""
     # the runtime variables of `at`
     starts: "Tuple[Start, ...]" = ()
@@ -164,14 +164,14 @@ class Root:
 
 
 def window_words(window: Window) -> "List[str]":
-    """Return a window as arguments of the algebra's command."""
+    """Return a window as arguments for the command of gen/algebra."""
     lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high,
              "base_dilation": window.base_dilation, "window_dilation": window.dilation, "reversal": window.reversal}
     return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
 
 
 def pad_words(padding: "Sequence[Tuple[int, int, int]]") -> "List[str]":
-    """Return the padding of each dimension as arguments of the algebra's command."""
+    """Return the padding of each dimension as arguments for the command of gen/algebra."""
     low, high, interior = zip(*padding) if padding else ((), (), ())
     return [f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}", f"interior={algebra.numbers(interior)}"]
 
@@ -255,7 +255,7 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     return algebra.call("op", "elementwise", str(operand), *words)
 
 
-# ops that read an operand at an index known at run time, with the number of the operand
+# ops that read an operand at an index known only at run time, each with the position of this operand
 RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}
 
 
@@ -263,7 +263,7 @@ class IndexRead(NamedTuple):
     """The value of a runtime variable of an op.
 
     name: the name of the variable.
-    operand: the number of the operand from which the value is read.
+    operand: the index of the operand from which the value is read.
     map: the map from the op's output index to the index in that operand.
     """
 
@@ -341,7 +341,7 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]"
 
 @lru_cache(maxsize=1024)
 def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
-    """Return the map of an op from a function's index i0, i1, .. to the operand's index."""
+    """Return the map from the op's output index, with the variables i0, i1, .., to the operand's index."""
     text = algebra.call("op", op, "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(operand)}")
     return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
 
@@ -374,7 +374,7 @@ def moves_only(instruction: Instruction) -> bool:
 
 
 def only_side(instruction: Instruction, index: str) -> Optional[int]:
-    """Return the number of the operand from which all elements at `index` come unchanged. It is the operand of a move,
+    """Return the index of the operand from which all elements at `index` come unchanged. It is the operand of a move,
     or an operand of a concatenate or pad if the whole index space falls on that operand. Return None if the op computes
     elements, or if the operand differs from element to element.
     """
@@ -401,7 +401,7 @@ class Partition:
 
         inline: the maximum number of entries that a function repeats. A value that is needed at several indices is
             computed at each of them up to this number, and becomes a function beyond it.
-        cuts: the values that other kernels store in scratch buffers, each with the number of its first buffer.
+        cuts: the values that other kernels store in scratch buffers, each with the index of its first buffer.
         given: values that the caller of the code has already computed.
         scalars: scalars that are computed in addition to the roots.
         """
@@ -553,7 +553,7 @@ class Partition:
         self._compute(instruction, function.body, function.index)
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """Return true if a value that is used at only one index is computed where it is used."""
+        """Return true if regions are not nested too deeply to compute a value where it is used."""
         return region.depth < MOST_REGIONS
 
     def _compute(self, instruction: Instruction, region: Region, index: str) -> None:
@@ -583,7 +583,7 @@ class Partition:
             self._use(self.operand(entry, operand, inner), inner or region)
 
     def _keep_read(self, entry: Entry, region: Region) -> None:
-        """Remove the runtime variables on which the map of the value read in the region does not depend."""
+        """Remove the region's runtime variables that do not occur in the map of its read."""
         index = self.operand(entry, 0, region).map
         names = set() if index == EMPTY else {name for of in algebra.info(index).results for name in of.variables}
         region.runtimes = tuple(runtime for runtime in region.runtimes if runtime.name in names)
@@ -596,7 +596,7 @@ class Partition:
         entry.regions.append(Region("loop", parent.function, parent, ranges=names))
 
     def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
-        """Yield the number of each operand of an entry, with the region of the entry in which the operand is read. The
+        """Yield the index of each operand of an entry, with the region of the entry in which the operand is read. The
         region is None if the operand is read in the region that contains the entry. The call of a function has no
         operands.
         """

@@ -27,7 +27,7 @@ from gen.plan.partition import EMPTY, INLINE, STORED, Partition, Read, Root, com
 from gen.plan.scan import Prefix, prefix
 
 
-# Attribute of a product that is computed in tiles (gen/plan/products.py). Its value is the number of the operand that
+# Attribute of a product that is computed in tiles (gen/plan/products.py). Its value is the index of the operand that
 # register tiles read vector by vector, or None for tiles in shared memory.
 TILED = "tiled"
 
@@ -123,8 +123,8 @@ def leads(instruction: Instruction) -> bool:
 
 
 def same_place(read: Read, shape: Shape) -> bool:
-    """Return true if each element of the value is read exactly once, where the element at the same position of an array
-    of `shape` is computed.
+    """Return true if the computation of element p of an array of `shape`, counted in memory order, reads exactly
+    element p of the value, also counted in memory order.
     """
     source = read.source.shape.leaves()[read.output]
     if read.map == EMPTY or source.elements != shape.elements:
@@ -148,11 +148,11 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
 class Plan:
     """The plan of a computation.
 
-    cuts: reduces, loops, scatters and other values that are stored in scratch buffers, each with the number of its
-        first buffer.
+    cuts: reduces, loops, scatters and other values that are stored in scratch buffers, each with the index of its first
+        buffer.
     fused: for each result, the reduces or scans that are computed in its nest. The order of these reduces is free.
     products: for each result, the product that is computed in tiles in its nest.
-    scatters: scatters that write results directly, without a scratch buffer, each with the numbers of the results.
+    scatters: scatters that write results directly, without a scratch buffer, each with the indices of these results.
     """
 
     cuts: Dict[Instruction, int]

@@ -67,8 +67,8 @@ TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "
 
 @dataclass(frozen=True)
 class Sides:
-    """The dimensions of a product's operand: batch dimensions, dimensions that the result has too (`kept`), and
-    contracted dimensions. For a convolution, these are the dimensions of its kernel.
+    """The dimensions of a product's operand: batch dimensions, contracted dimensions, and `kept`, the others, which
+    become dimensions of the result. For a convolution, these are the dimensions of its kernel.
     """
 
     batch: Tuple[int, ...]
@@ -88,8 +88,8 @@ class Sides:
 
 def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]" = ()) -> Computation:
     """Return the computation with its products rewritten for tiles. Return the computation itself if it has no
-    products, or if the class of devices has no such kernels. lasting: the numbers of parameters whose values many
-    launches share, counted with tuples flattened. A copy that depends only on these is made once.
+    products, or if the class of devices has no such kernels. lasting: the indices of the parameters (after tuples are
+    flattened) whose values many launches share. A copy that depends only on these parameters is made once.
     """
     if not of.panels and not of.shared_tiles or not any(i.opcode in PRODUCTS for i in computation.instructions):
         return computation
@@ -108,7 +108,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
         if dtypes.is_complex(accumulator(product)):
             return _of_complex(x, product, operands, of)
         if of.panels:
-            # the text of a kernel names the cells of windows by numbers, so leads must be known
+            # A kernel of a convolution contains its strides as numbers. If a leading dimension is known only at run
+            # time, the operand is therefore copied first.
             if product.opcode == "convolution":
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
@@ -588,8 +589,9 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
-    """Return the product in the layout whose rows fill more of their last vectors (units). A copy then brings the result
-    to its own layout. Return the product itself if that saves little, or if the result is not small compared with the operands.
+    """Return the product in the layout whose rows fill more of their last vectors (units). A copy then brings the
+    result to its own layout. Return the product itself if the other layout saves little, or if the result is not small
+    compared with the operands.
     """
     found = contiguous(product) if product.opcode == "dot" else None
     sides = [Sides.of(product, k) for k in (0, 1)]
@@ -709,8 +711,8 @@ def narrow_type(dtype: str, sums: str) -> str:
 
 def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
             panels: Panels) -> "List[Instruction]":
-    """Return the operands as [batch, kept, K / group, group]. Return an empty list if tiles do not multiply groups of
-    these types.
+    """Return the operands as [batch, kept, K / group, group], where kept is an operand's dimension in the result.
+    Return an empty list if tiles do not multiply groups of these types.
     """
     types = [narrow_type(operand.shape.dtype, _sum_type(dot)) for operand in operands]
     if not set(types) <= set(panels.groups):
@@ -735,7 +737,9 @@ def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
 
 
 def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int, batch: int) -> Instruction:
-    """Return the product of two operands in groups. batch: the number of their batch dimensions."""
+    """Return the product of two operands [batch, kept, K / group, group], where kept is the operand's dimension in the
+    result. batch: the number of batch dimensions.
+    """
     attributes: Dict[str, object] = {TILED: of}
     for side, value in zip(("lhs", "rhs"), both):
         attributes[f"{side}_batch_dims"] = tuple(range(batch))
@@ -769,7 +773,9 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
 
 
 def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Instruction:
-    """Return the value as [batch, kept, K / group, group]. The sum is padded with zeros to a multiple of `group`."""
+    """Return the operand as [batch, kept, K / group, group], where kept is its dimension in the result. The sum is
+    padded with zeros to a multiple of `group`.
+    """
     order = (*sides.batch, *sides.kept, *sides.contracted)
     dims = tuple(value.shape.dims[d] for d in order[:len(order) - len(sides.contracted)])
     steps = math.prod(value.shape.dims[d] for d in sides.contracted)
@@ -908,9 +914,9 @@ def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instructio
 def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
     """Return a convolution that sums over images as the sum of several convolutions, each over some of the images. A
-    gradient of weights is such a convolution. The images of a part stay in cache while the kernel moves over all
-    places. The parts become feature groups. Return None for other convolutions, and if the results of all parts would
-    not be small compared with the operands.
+    gradient of weights is such a convolution. The images of a part stay in cache while the window moves over all
+    positions. The parts become feature groups. Return None for other convolutions, and if the results of all parts
+    would not be small compared with the operands.
     """
     labels, kind = product.attributes["dim_labels"], _sum_type(product)
     (base, kernel), (inputs, outputs), dims = operands, labels.rhs[:2], product.shape.dims
@@ -1033,8 +1039,8 @@ def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Ins
 
 
 def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
-    """Return the number of the operand that has the result's contiguous dimension, and the number of this dimension in
-    the operand. Return None if it is a batch dimension.
+    """Return the index of the operand that has the result's contiguous dimension, and this dimension in the operand.
+    Return None if it is a batch dimension.
     """
     at = next((d for d in product.shape.minor_to_major if product.shape.dims[d] > 1), None)
     if at is None:
