@@ -178,7 +178,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
     gc.freeze()     # so that worker processes do not collect garbage among the objects that exist already
     ready: Any
     started: List[Any] = []
-    # for each pipe to a worker, the number of the item in work, and the worker
+    # for each pipe to a worker, the index of the item in work, and the worker
     workers: Dict[Any, Tuple[int, Any]] = {}
     answers: Dict[int, Outcome] = {}
 
@@ -219,7 +219,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
 
 
 def _work(work: Work, items: Sequence[Any], pipe: Any) -> None:
-    """Run a worker process. It receives the numbers of items, and None at the end. It sends the outcomes, with the
+    """Run a worker process. It receives the indices of items, and None at the end. It sends the outcomes, with the
     output of the work.
     """
     os.setpgid(0, 0)    # Ctrl-C then reaches only the caller, which passes it on once

@@ -300,7 +300,8 @@ def _target(file: TargetFile) -> Dict[str, Any]:
     intrinsics: true if the file includes the header of the machine's vector instructions.
     least_bytes: the largest number of bytes of arrays between kernels that are in use at the same time.
     dynamic_bytes: the shared memory that a launch gives to each block, in bytes.
-    words: for each pointer of a kernel, the bytes of one access if all of its pointers are aligned accordingly.
+    words: for each pointer of a kernel, the bytes of one access. The kernel makes accesses of these sizes if all its
+        pointers are aligned to them, else narrower ones.
     launches: the launches of kernels; plain_launches: those for compilers without vectors.
     """
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
