@@ -224,7 +224,7 @@ class Program:
                                 f"{access.memory.name} is read in the first step", True).kind == "proved"
 
     def _all(self, call: Call, access: Access, writes: "Sequence[Access]") -> bool:
-        """Return true if it is proved that, under the conditions of a read, the writes reach every element of the array.
+        """Return true if it is proved that under the conditions of a read, writes reach every element of the array.
         Writes that depend on the steps of the loops around the read do not count.
         """
         given = set(access.path)

@@ -211,7 +211,7 @@ class Loads(Accesses):
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
-        """Write the code that loads the rows of a tile before the loop over its registers and transposes them. Return the
+        """Write the code that loads and transposes the rows of a tile, before the loop over its registers. Return the
         register of the current iteration.
         """
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
