@@ -121,7 +121,7 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 
 def end_all() -> None:
-    """Kill the processes for which other threads wait, and those that they start from now on."""
+    """Kill the processes for which other threads wait. Processes that these threads start later are killed at once."""
     global _ending
     with _lock:
         _ending = True

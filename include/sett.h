@@ -731,7 +731,7 @@ typedef struct settp_layout_form_digit {
 } settp_layout_form_digit;
 typedef struct settp_layout_form {
   int kind, error;
-  int owners; /* 1 if it is a function from the owner to the index */
+  int owners; /* 1 if the inputs are owners (such as lanes) and the outputs are the index of an element */
   int wraps;  /* 1 if inputs may exceed their sizes (the ids of IREE) */
   int first;  /* 1 if the first input changes fastest in the order of points, 0 if the last does */
   int ins, outs;
@@ -1518,7 +1518,8 @@ SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first,
   return 1;
 }
 
-/* Convert the form to digits, or set a no. The witness is two bits and the point that has both. */
+/* Convert the form from bits to digits and return 1. If that is impossible, set the answer to no and return 0. The witness is three points: two with one
+ * bit each, and one with both bits, whose value is not the sum of theirs. */
 SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   int i = 0, j = 0, in, other;
@@ -2703,7 +2704,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
   return made;
 }
 
-/* ---- bodies: from threads to threads ------------------------------------------------------------------------------ */
+/* ---- bodies: layouts as distributions over threads ------------------------------------------------------------------------------ */
 
 /* A layout as a distribution. at[] has the inputs that are register, lane, warp and block; -1 means that there is none. */
 typedef struct settp_layout_owner {

@@ -287,8 +287,8 @@ typedef struct sett_analysis_op {
   sett_analysis_list rhs_labels;
   sett_analysis_list out_labels; /* of convolution: the batch, feature and spatial dimensions of the output */
   int64_t feature_groups, batch_groups;
-  /* For dot, scaled-dot, convolution and windows. With 1, a map from the output begins its ranges with all contracted dimensions in order (those of
-   * the window, then the input features), so that the maps of all operands have the same ranges. */
+  /* of dot, scaled-dot, convolution and windows. 1: the ranges of a map from the output begin with all contracted dimensions in order (those of the
+   * window, then the input features), so that the maps of all operands have the same first ranges. 0: each map has only the ranges that it needs. */
   int64_t joint;
   sett_analysis_list offset_dims;      /* of gather: offset_dims; of scatter: update_window_dims */
   sett_analysis_list collapsed;        /* of gather: collapsed_slice_dims; of scatter: inserted_window_dims */
@@ -365,7 +365,7 @@ typedef struct sett_analysis_edge {
   /* the op that makes user, with the number of this operand; get-tuple-element and similar ops are elementwise */
   const sett_analysis_op *op;
   const int *operand; /* the values that are the operands of op, -1 for none; runtime variables are read from these */
-  /* if op is NULL, the edge is a call whose sets are known: the maps from user to source (down) and back (up) */
+  /* only if op is NULL, for a call: the maps from the user's index to the source's index (down), and from the source's to the user's (up) */
   sett_analysis_set down, up;
 } sett_analysis_edge;
 
@@ -1166,7 +1166,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   } else {
     settp_analysis_same(r, settp_analysis_in(r, in.values[1]), e, 0);
   }
-  if (bg > 1) { /* the feature of the output and the batch are in the same group */
+  if (bg > 1) { /* the output's feature and the input's batch index are in the same group */
     group = settp_analysis_var(r, 0, bg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / bg);
     settp_analysis_begin(r, 0);
@@ -2997,8 +2997,8 @@ SETT_INLINE void settp_map_proof_row_add(settp_map_proof *p, const settp_map_pro
   p->row[p->rows++].equal = equal;
 }
 
-/* For each row from `from` on, add products as new rows. An inequality is multiplied by each inequality, and an equation by each column. A product is
- * left out if it needs a column that does not exist. */
+/* Add products as new rows. Multiply each inequality, from row `from` on, with every inequality, and each equation with the monomial of every column.
+ * Leave out products that have a monomial without a column. */
 SETT_INLINE void settp_map_proof_row_products(settp_map_proof *p, int from) {
   int i, j, n = p->rows, nonlinear = 0;
   for (i = 1; i < p->monomials; ++i) nonlinear |= p->column[i].factors > 1;

@@ -2317,7 +2317,7 @@ SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   map.rts = second.rts + first.rts;
   n = sett_map_variables(map);
   map.results = second.results;
-  /* names are made first, because they stay in the arena */
+  /* the names are made before temporary expressions, because the arena is later reset to `keep` and the names must remain */
   variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
   is_default = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
   if (!variable || !is_default) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -7035,8 +7035,8 @@ SETT_INLINE int32_t settp_map_xor_group(settp_map_engine *e, int32_t l, int64_t 
   return settp_map_lin_make(e, constant, n);
 }
 
-/* P7: print some terms of l as an exclusive or of fields, as one summand. Return the form that remains, or SETTP_MAP_NONE. If `alone` is set, a
- * single field with inverted bits is allowed, for forms in which the given map has no xor. */
+/* P7: print some terms of l as one summand, an exclusive or of bit fields. Return the form of the other terms, or SETTP_MAP_NONE. `alone` says
+ * that l contains no xor; only then may the summand be a single field, with inverted bits. */
 SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map_part *part, int alone) {
   settp_map_field field[SETTP_MAP_FIELDS_MAX];
   settp_map_reading r, some;
@@ -10461,7 +10461,8 @@ SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut,
   return 1;
 }
 
-/* Try t * (F - c * q) as a seed if the coefficient of an atom of F determines t. */
+/* For a quotient q = floor(F / c), try multiples t * (F - c * q) of the remainder as seeds. For each of up to three t, t times the coefficient of an atom
+ * in F is the atom's coefficient in cut->below. */
 SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut, int32_t form, int64_t c, int32_t q) {
   int64_t tried[3], own, t, m;
   int n = 0, known;

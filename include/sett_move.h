@@ -172,7 +172,7 @@ typedef struct sett_move {
   int from, to; /* number of registers of a thread in a and in b */
   /* number of registers of b that are a copy of a register with another number, or whose source depends on the thread */
   int moves;
-  int selects; /* number of selects of one of two values by the thread */
+  int selects; /* number of selects: each takes one of two values, depending on the thread */
   /* number of shuffles of 32 bits, and a lower bound on it for any plan; both are -1 if a value comes from another warp */
   int shuffles, least;
   int steps;     /* number of steps; a step shuffles a whole element, or a word of several elements */
@@ -187,8 +187,8 @@ typedef struct sett_move {
   int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
   /* cost of this plan and of the other candidate, in quarters of a turn per warp; -1 if there was no other */
   int cost, other;
-  /* index thread * to + register: the register of a in the same thread that has the value of this register of b; -1 if the value comes from
-   * elsewhere */
+  /* index thread * to + register: for a register of b, the register of a in the same thread that has its value; -1 if no register of the thread has
+   * it */
   const int32_t *held;
   const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
   /* index (step * parts + part) * threads + thread: the register of a that the thread puts into its word; -1 means any */
@@ -921,7 +921,8 @@ typedef struct settp_move_shared {
   const unsigned char *wanted; /* 1 for each element that is loaded */
   const unsigned char *loaded; /* 1 for each register of b that is loaded */
   int copies;                  /* 1 if some element is in several registers of a */
-  int32_t *slot;               /* for each place, the register of thread 0 that has its element, or -1 */
+  int32_t
+      *slot; /* for each place in shared memory, the register of thread 0 that has the element stored there, or -1 */
   sett_move_access *access[2];
   int *regs[2];
   int32_t *places[2]; /* the places of all accesses for stores and loads; NULL while candidates are compared */

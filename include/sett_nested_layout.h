@@ -463,8 +463,9 @@ SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *lay
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
-/* How dimensions are distributed: dimension d is divided among subgroups[subgroup_map[d]] subgroups and lanes[lane_map[d]] lanes. Strides are
- * row-major over all counts of a list. The element tile is elements[d], where 0 means 1, and the batch tile is what bounds[d] needs. */
+/* Return a layout of a vector of shape bounds. Dimension d is divided among subgroups.value[subgroups.map[d]] subgroups and lanes.value[lanes.map[d]]
+ * lanes; the strides are row-major over the counts in `value`. The element tile of d is elements[d], where 0 means 1. The batch tile of d is the
+ * smallest for which the layout covers bounds[d]. */
 typedef struct sett_nested_counts {
   int count;            /* number of counts in the list */
   const int64_t *value; /* numbers of subgroups or lanes, one per count */

@@ -164,8 +164,8 @@ enum {
   SETTP_RELAYOUT_ORDER_DISTANCE = 65536
 };
 
-/* A leaf is a dimension of a layout in memory, after all tiles. Its value is the index of an axis after some divisions and remainders, in this order.
- * If axis is -1, the value is 0. */
+/* A leaf is a dimension of the array in memory, after all tiles are applied. Its value is computed from the index of an axis: first a division, then a
+ * remainder, for each of `ops` steps. If axis is -1, the value is 0. */
 typedef struct settp_relayout_leaf {
   int64_t size, stride; /* number of values, including padding, and stride in elements */
   int64_t count;        /* values below count occur in the array; if count < size, the others are padding */
@@ -1009,7 +1009,7 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
  * layouts. The leaves of an axis are taken from the most major on, so that a piece is one interval of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   int64_t
-      /* the weight at which the digits of the next leaf of an axis must end; 0 if no leaf of the axis was taken yet */
+      /* for each axis, the divisor of the last leaf that was taken; the next leaf of the axis must have div * mod equal to it; 0: no leaf was taken */
       end[SETT_TILE_MAX_RANK];
   int64_t bytes = plan->span / 8 * plan->to_bits + plan->span % 8 * plan->to_bits / 8, least = bytes / 256;
   unsigned char out[SETTP_RELAYOUT_LEAVES];

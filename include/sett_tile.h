@@ -1976,8 +1976,8 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
   return 1;
 }
 
-/* Join two entries: append the digits of the more major entry, multiplied by size, to those of the other. If a tile split a digit and * puts both
- * halves together again, they become one digit. */
+/* Join two lists of digits that * combines: multiply the digits of `outer` by size, the number of values of `inner`, and append them to `inner`. If the
+ * neighbours at the seam are halves of a digit that a tile split, they become one digit again. Return the joined list. */
 SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32_t inner, int64_t size) {
   settp_tile_piece *low, *high;
   int32_t at;
@@ -2681,7 +2681,7 @@ SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_til
     const sett_tile_step *step = &plan->step[i];
     int64_t weight;
     if (step->dim >= 0 && step->dim != step->into && step->size > 1) {
-      /* the next dimension of the group whose size is not 1 must be the next one in row-major order */
+      /* dimensions that * joins must be adjacent in row-major order, where dimensions of size 1 do not count */
       for (j = i + 1; plan->step[j].size == 1 && plan->step[j].dim != plan->step[j].into; ++j)
         ;
       if (plan->step[j].size > 1 && row[step->dim] != row[plan->step[j].dim] * plan->step[j].size) return 0;

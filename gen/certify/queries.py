@@ -375,7 +375,9 @@ def _within(term: Term, n: int, access: Access, solvers: Solvers) -> bool:
 
 
 def _in_digits(term: Term) -> Term:
-    """Return an equal term without remainders, in which the digits of a variable that is divided replace the variable."""
+    """Return an equal term in which x mod n is x - x / n * n, and a variable that is divided somewhere is split into
+    mixed-radix digits: with x / 4 in the term, x becomes x / 4 * 4 + x mod 4.
+    """
     while True:
         found = next(((atom, f) for atom, f in term.parts if atom.kind == "mod"), None)
         if found is None:
@@ -404,7 +406,7 @@ def _in_digits(term: Term) -> Term:
             continue
         whole = terms.of(variable)
         levels = [whole, *(terms.quotient(whole, p) for p in by)]
-        sums = levels[-1:]      # each level as a sum of the digits above it
+        sums = levels[-1:]      # each level, written as a sum of more significant digits
         for level, step in zip(reversed(levels[:-1]), reversed([q // p for p, q in zip([1, *by], by)])):
             sums.insert(0, sums[0].times(step) + terms.modulo(level, step))
         for level, total in zip(levels, sums):

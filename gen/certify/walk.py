@@ -1140,7 +1140,7 @@ class Walk:
         return found
 
     def _moves(self, cell: Cell, inductive: "Dict[str, Tuple[str, Node]]") -> "Optional[Term]":
-        """Return the amount by which one step of a loop moves a variable; None if it is not known."""
+        """Return the amount that one step of a loop adds to a variable; None if it is not known."""
         if cell.name not in inductive or not isinstance(cell.value, (Number, Address, Either)):
             return None
         if self._lookup(cell.name) is not cell:
@@ -1154,9 +1154,9 @@ class Walk:
         return by.term if op == "+" else by.term.times(-1)
 
     def _tried(self, node: Node, open_ones: "Sequence[Cell]", cells: "Sequence[Cell]") -> "Dict[Cell, Tuple[Value, Term]]":
-        """Return those variables that each step of a loop moves by the same amount, also where an inner loop moves them,
-        with their first values and these amounts. The body is walked from arbitrary values of all variables that the
-        loop changes, and nothing is recorded.
+        """Return the variables to which each step of a loop adds the same amount, possibly in an inner loop, with their
+        values before the loop and these amounts. To find the amounts, the body is walked once with arbitrary values of
+        all variables that the loop changes, and nothing is recorded.
         """
         _, condition, step, body = node.parts
         tried = [cell for cell in open_ones if self._lookup(cell.name) is cell and cell.name in _assigned_inside(body)

@@ -639,8 +639,8 @@ static void analysis_say_apart(command *self, int64_t stride) {
   say_text(self, " elements apart");
 }
 
-/* If there is one access, writes the vectors that would access the banks in fewer cycles. If there are several, writes
- * that vectors exist. */
+/* Suggests vectors. For one map, writes the vectors with which it would access the banks in fewer cycles. For several
+ * maps, writes only that --vector applies. */
 static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map,
                                const sett_analysis_memory *memory, const sett_analysis_banks *was) {
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();

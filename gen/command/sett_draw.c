@@ -152,8 +152,8 @@ static void draw_name_cells(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME]) {
   t->cell = t->cells;
 }
 
-/* Chooses the number that selects the colours of owners: the lane; or, if the lane has only one value, the last printed
- * number before the slot. */
+/* Chooses which of an owner's numbers, such as warp, lane and slot, selects its colour. That is the lane. If the lane is
+ * not printed, it is the last printed number before the slot, or the slot if no other is printed. */
 static void draw_colour_owners(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME], int lane) {
   int k;
   if (lane < 0 || !(t->shown >> lane & 1))

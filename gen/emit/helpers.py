@@ -14,8 +14,7 @@ from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 @dataclass
 class Helpers:
-    """The small functions and tables that the code of a file uses. Each is written once, and after those that it uses.
-    """
+    """The small functions and tables that the code of a file uses. Each is written once, after those that it calls."""
 
     target: Target
     texts: Dict[str, str] = field(default_factory=dict)
@@ -33,8 +32,10 @@ class Helpers:
 
     def _of_registers(self, name: str, dtype: str, lanes: int, write: "Callable[..., str]", *about: Any,
                       **more: Any) -> str:
-        """Return the name of a function of gen/emit/register_tiles.py, after adding its text. write: the function that
-        returns the text. about: the arguments of `write` after the target.
+        """Add a C function to the file if it is not there yet, and return its name.
+
+        write: the function of gen/emit/register_tiles.py that returns the C text.
+        about: the arguments of `write` after the target.
         """
         self.vector(dtype, lanes)
         self.texts.setdefault("tiles", register_tiles.prelude())
@@ -48,7 +49,7 @@ class Helpers:
         """Return the name of a function that loads or stores a tile.
 
         piece: the maximum number of bytes of a row that one load reads.
-        group: the number of lanes at a constant distance; 0 if all lanes are.
+        group: the number of adjacent lanes that are at a constant distance in memory; 0 if all lanes are.
         distance: the prefetch distance in elements.
         """
         d, width = self.target, bits(dtype)
@@ -87,8 +88,9 @@ class Helpers:
                                   register_tiles.join_pieces, width)
 
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
-        """Return the name of a function that interleaves registers; if `inverse`, of one that separates interleaved
-        registers. lanes: the number of lanes of a register; 0 for the lanes of a cache line.
+        """Return the name of a function that interleaves registers, or, if `inverse`, separates interleaved registers.
+
+        lanes: the number of lanes of a register; 0: a register is a cache line.
         """
         lanes = lanes or VECTOR_BITS // width
         name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width != VECTOR_BITS)

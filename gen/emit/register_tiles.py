@@ -133,7 +133,7 @@ def _names(steps: "Sequence[Step]", step: Step) -> "Tuple[str, str]":
 
 
 def _shuffles(steps: "Sequence[Step]", lanes: int) -> "List[Tuple[str, List[int]]]":
-    """Return the macros of the steps, each with the lanes that it picks."""
+    """Return the names of the shuffle macros that the steps use, each with the lanes that the macro picks."""
     return [(name, _pick(step, which, lanes)) for step in dict.fromkeys(steps)
             for which, name in enumerate(_names(steps, step))]
 

@@ -1,4 +1,4 @@
-"""Stores of the values of roots to their buffers."""
+"""Write the code that stores a function's results (roots) in buffers."""
 
 from __future__ import annotations
 

@@ -100,8 +100,8 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
 
 
 def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
-    """Return the replacements for the words in the text of a multiply-add. They name the machine's instruction if the
-    language has intrinsics.
+    """Return what replaces the names in the text of a multiply-add. If the language has intrinsics, some of these are
+    the names of the machine's instructions.
     """
     size, double = bits(dtype) // 8 * lanes, dtype == "f64"
     words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
@@ -124,8 +124,10 @@ def limits(dtype: str) -> "Tuple[int, int]":
 
 
 def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
-    """Return the replacements for the words that stand for the limits of an integer type: as floats, together with the
-    integer after the maximum, and as literals.
+    """Return what replaces the names of an integer type's limits in a template's text.
+
+    LEAST, MOST and BEYOND are floats: the minimum, the maximum, and the maximum plus 1. FIRST and LAST are literals of
+    the integer type: the minimum and the maximum.
     """
     low, high = limits(dtype)
     mask = (1 << dtypes.TABLE[dtype].bits) - 1
@@ -134,8 +136,8 @@ def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
 
 
 def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
-    """Return the replacements for the words that describe a float type of at most 8 bits: its sign, exponent and
-    mantissa.
+    """Return what replaces the names in a template's text that depend on a float type of at most 8 bits, such as SIGN
+    and LARGEST.
     """
     kind = dtypes.TABLE[dtype]
     m, drop, exponents = kind.mantissa, 23 - kind.mantissa, (1 << kind.exponent) - 1

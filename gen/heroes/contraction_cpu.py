@@ -149,9 +149,10 @@ class Words:
     biased: true if `mad` adds 128 to or subtracts 128 from each number of `single`, because the instruction needs one
         signed and one unsigned operand.
     load_own, store_own: like load_total and store_total, but for an array of the work-item.
-    spread: function that fills each part of a unit's lanes with another element of `single` ("": units have no parts).
-    part_lanes: number of lanes of such a part.
-    part_step: distance in `single` between the elements of adjacent parts.
+    spread: function that loads a vector in which each group of part_lanes adjacent lanes has its own element of
+        `single`; "" if no such vector is needed.
+    part_lanes: number of lanes of such a group.
+    part_step: distance in `single` between the elements of adjacent groups.
     """
 
     name: str

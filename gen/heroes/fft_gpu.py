@@ -173,7 +173,8 @@ class FftBlockRecord(Roots):
     row_guard: the condition that a row exists; "" if all rows do.
     first: C text of the block's first row ("": 0).
     starts: C texts of the start of row `unit` in the array that is read and in the array that is written.
-    part, parts: if two kernels do a transform, the row's number among the `parts` rows of this transform.
+    part: if two kernels do a transform, C text of the row's number among the `parts` rows of this transform.
+    parts: the number of these rows.
     room: number of positions in shared memory.
     """
 

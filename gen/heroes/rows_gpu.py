@@ -285,8 +285,9 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
 class RowsGpuWriter:
     """The writer of the kernel.
 
-    arrays: the registers of each parameter or value that threads hold for their elements.
-    values: the registers of the values that depend only on the row.
+    arrays: for each parameter and each value that several stages need, the registers in which a thread holds its
+        elements.
+    values: for each value that depends only on the row, its register.
     """
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlockSchedule, held: "Dict[Instruction, str]",

@@ -124,12 +124,12 @@ class SortRecord:
     kept: number of elements of a row in the results.
     count: number of rows.
     merges: number of passes of a merge.
-    side: number of rows that a sorting network sorts at the same time.
-    placed, place_bits: C type of integers of a key and an index, and the index's number of bits; "" if they are not
-        used.
+    side: number of rows that a sorting network sorts at once, one in each lane.
+    placed: C type of the integers that combine a key and an index; "" if they are not used.
+    place_bits: number of bits of the index in such an integer.
     block: number of elements that topk compares at once.
-    looked: number of elements from which topk gets a first bound of the results' keys.
-    lanes: rows of the arrays, operands then results.
+    looked: number of elements from which topk computes its first bound of the results' keys.
+    lanes: how the code accesses the row of each array, operands then results.
     groups: groups of keys, the least significant first.
     less: function that returns C text of the comparator at two indices.
     held: number of words for which a work-item has an array on the stack; 0: they are in `scratch`.

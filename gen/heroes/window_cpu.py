@@ -39,7 +39,7 @@ class WindowSchedule(Schedule):
 
     sizes: sizes of the result's dimensions in memory, major first.
     chunks: number of rows of a work-item.
-    inside: the first and the end column between which no window reaches beyond a border.
+    inside: (first, end) of the columns at which no window reaches beyond a border.
     lines: true if vectors are whole cache lines of the result, so that their first column depends on the row.
     """
 
@@ -313,7 +313,7 @@ def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> Ro
         # The parentheses are needed because & binds less tightly than <.
         columns += [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]
     else:
-        first = -(-low // lanes) * lanes  # aligned to cache lines, if rows are
+        first = -(-low // lanes) * lanes  # the first column of the vectors, a multiple of `lanes`
         count = (high - first) // lanes
         step = at_column(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
         overhang, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0

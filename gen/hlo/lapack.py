@@ -71,7 +71,9 @@ class LapackCall(CheckedCall):
         return self.work(size, self.part)[:1] if self.is_complex else []
 
     def made(self, batch: "Tuple[int, ...]", arguments: "Sequence[Argument]") -> Op:
-        """Return the op with these arguments. Its operands and results follow from the arrays among them."""
+        """Return the op `lapack` with these arguments. The arrays among the arguments say which operands and results
+        the op has.
+        """
         rooms = [a for a in arguments if isinstance(a, Room)]
         operands = {a.operand: (a.dtype, (*batch, *a.dims)) for a in rooms if a.operand is not None}
         results = {a.result: (a.dtype, (*batch, *a.dims)) for a in rooms if a.result is not None}

@@ -96,6 +96,8 @@ _NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
 
 
 def parameter_name(text: str) -> str:
-    """Return a name like the text for a function's parameter in a header that may be included after C's headers."""
+    """Return a C identifier like the text for a function's parameter in a generated header. It is no keyword of C++,
+    and no macro or type of C's headers, which may be included before.
+    """
     name = c_identifier(text)
     return name + "_" if _NO_PARAMETER.fullmatch(name) else name

@@ -45,7 +45,10 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 class Digit(NamedTuple):
     """A digit of the result's position, or of the sum. One step of a digit changes the digit by 1.
 
-    size: the number of steps. If cells of a window have different sizes, it is the maximum.
+    A window has places (its positions along the result) and taps (its elements). A cell contains some places and some
+    taps (gen/plan/cells.py).
+
+    size: the number of steps. If the digit counts places or taps, the largest number that a cell has.
     single, units: the distance in each operand that corresponds to one step.
     strips: the number of strips by which one step moves (gen/plan/strips.py); 0 outside of strips.
     window: the index of the window whose positions (places) or elements (taps) the digit counts; None if there is none.

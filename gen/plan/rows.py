@@ -465,9 +465,7 @@ class _Stages:
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """Return the Root whose index is an index of `to` instead of the result's own index, with the same positions in
-        memory.
-        """
+        """Return the Root of the same result for an index of the shape `to`, which is the same position in memory."""
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 
     # ---- partitions ----

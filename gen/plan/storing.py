@@ -316,11 +316,11 @@ class Evaluations(Partition):
         return best
 
     def operations(self, stored: "FrozenSet[Function]") -> float:
-        """Return the number of ops on elements, without moves, if the functions in `stored` are stored."""
+        """Return the number of ops on single elements if the functions in `stored` are stored. Moves do not count."""
         return sum(times * self.work[function].ops for function, (_, times) in self.counted(stored).items())
 
     def graph_operations(self) -> float:
-        """Return the number of ops on elements, without moves, if each value is computed once."""
+        """Return the number of ops on single elements if each value is computed once. Moves do not count."""
         return sum(float(math.prod(function.dims)) * self.work[function].ops for function in self.functions)
 
 
@@ -352,7 +352,7 @@ class Storage:
 
     @property
     def operations(self) -> float:
-        """Return the number of ops on elements that are computed, without moves."""
+        """Return the number of ops on single elements that the plan computes. Moves do not count."""
         return self.evaluations.operations(self.chosen)
 
     @property

@@ -55,9 +55,7 @@ class Condition(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The number of a condition. It distinguishes a condition from an operand, where a function takes the number of
-    either.
-    """
+    """The number of a condition. The type distinguishes it from the number of an operand, which is an int."""
 
     number: int
 
@@ -140,9 +138,7 @@ class TiledProduct(StridedProduct):
 
     @property
     def sums(self) -> "List[int | Inside]":
-        """Return the numbers of both operands, followed by an `Inside` for each condition. A function that prints a
-        position or a condition takes one of these.
-        """
+        """Return 0 and 1, which stand for the positions in the operands, and an `Inside` for each condition's sum."""
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:
@@ -153,7 +149,7 @@ class TiledProduct(StridedProduct):
         return self._of_lines(condition.operand, vec, condition.first, Inside(number))
 
     def inside_step_map(self, number: int, vec: int = 1) -> str:
-        """Return the map (group)[vec] -> (amount that steps add to the sum of a condition). A group is `vec` adjacent
+        """Return the map (group)[vec] -> (amount that a step adds to the sum of a condition). A group is `vec` adjacent
         steps.
         """
         return self._of_steps(vec, Inside(number))
@@ -187,8 +183,10 @@ class TiledProduct(StridedProduct):
 
 
 def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> "List[str]":
-    """Return the terms that the digits of a number contribute to a sum. of: the number of an operand, for a position in
-    it; an `Inside`, for the sum of a condition; "position", for a position in the result.
+    """Return one term for each digit of the expression `name`: the digit times its stride.
+
+    of: says which stride: the number of an operand, for the position in that operand; an `Inside`, for the sum of a
+        condition; "position", for the position in the result.
     """
     terms, below = [], 1
     for digit in reversed(digits):

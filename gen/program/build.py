@@ -143,7 +143,7 @@ def copied(shape: Shape, name: str, literal: "Optional[Sequence[int]]" = None) -
 
 
 class _Distinct:
-    """The fusions of a program. Calls that compute the same share one fusion."""
+    """The fusions of a program. If several calls compute the same function, they share one fusion."""
 
     def __init__(self, stem: str) -> None:
         self.stem = stem

@@ -279,8 +279,9 @@ def _named_leaves(body: Computation) -> List[str]:
 
 
 def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":
-    """Remove the arrays that no iteration changes from the state of a loop. The body then reads the arrays from before
-    the loop. Some results of the loop are then such arrays; return these values with their new arrays.
+    """If no iteration changes an array in a loop's state, remove the array from the state. The body then reads the
+    array that exists before the loop. Of the values in `arrays`, return the loop's results that were removed, each
+    with the array from before the loop.
     """
     same: Dict[Array, Array] = {}
     while True:

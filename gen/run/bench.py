@@ -252,7 +252,7 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     with status 3 if there is no device.
     """
     options = options or BenchOptions()
-    # arrays with leading dimensions are not placed in larger arrays, so that no copies are timed
+    # Strided arrays are allocated with gaps from the start; copies to and from such arrays would be timed otherwise.
     options.run.larger = False
     if options.run.leads and apart:
         raise run.RunError("expected no --apart beside --lead: it names arrays of the program")

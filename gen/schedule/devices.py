@@ -563,7 +563,8 @@ class LoopCpuNumbers:
     order_prefetch: int = 32 << 10
     # bytes of rows that are assembled in L1 before they are stored (1 KiB and 4 KiB are equally fast)
     staged_bytes: int = 2048
-    gathered_bytes: int = 1024          # maximum bytes of a step in a row that one index selects
+    # maximum bytes that one step copies if an index selects a whole row (a gather of rows)
+    gathered_bytes: int = 1024
 
     # prefetch distance in bytes of rows that indices select (throughput relative to a copy, in C on Intel, for rows of
     # 512 bytes, 1 KiB and 2 KiB: 0.87, 0.88 and 0.80; with a distance of 8 KiB 0.66, 0.67 and 0.67)
@@ -752,14 +753,13 @@ class PadCpuNumbers:
 class ScatterNumbers:
     """Numbers for scatters on CPUs and GPUs; 0: not used on this class of devices."""
 
-    # work-items for each core among which the windows of the updates are divided, along a dimension without indices
-    window_items: int = 0
+    window_items: int = 0               # work-items for each core that divide a dimension of the update windows
 
-    # work-items for each core that share a scatter's result, if each of them reads all indices (262144 elements of s32,
-    # 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
+    # work-items for each core that divide an indexed dimension of the result; each of them reads all indices (262144
+    # elements of s32, 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
     indexed_items: int = 0
-    # number of rows that a work-item tests together, before it combines those that belong to it (256 and 1024 are as
-    # fast)
+    # number of rows whose indices a work-item tests before it combines the rows in its part of the result (256 and 1024
+    # are as fast)
     picked_rows: int = 0
     shared_updates: int = 4096          # minimum number of updates for CPU work-items to share the result
 
@@ -785,7 +785,7 @@ class FftNumbers:
 
     # chosen: maximum number of elements of a row for several rows to be transformed together, one in each lane
     short_row: int = 128
-    # as short_row, if adjacent elements in memory are in different rows
+    # the same maximum if adjacent elements in memory are in different rows
     short_column: int = 2048
     # maximum bytes of a table of all roots of unity between the two transforms of a row; longer tables are replaced by
     # products of two tables

@@ -360,8 +360,9 @@ def test_lanes_hold_what_the_instruction_multiplies() -> None:
                 if k:
                     held = held[1] + 8 * instruction, held[0]
                 if transposed and size == 1:
-                    # bytes are loaded as pairs of lines: byte `odd` of both matrices of a half; the even lines belong
-                    # to instruction 0 and row 0
+                    # Lines are rows of lhs or columns of rhs. Bytes of adjacent lines are loaded as pairs. The even line of
+                    # a pair belongs to rows 0 to 7 (lhs) or to instruction 0 (rhs), the odd line to rows 8 to 15 or to
+                    # instruction 1.
                     half, odd = (register // 2, register % 2) if k == 0 else (number, instruction)
                     row = algebra.evaluate(rows, 0, (half * 2 + part // 2) * 8 + lane % 4 * 2 + part % 2, 0, 0)
                     assert row and (held[0] % 8 * 2 + held[0] // 8, held[1]) == (row[0] + lane // 4 * 2 + odd, row[1]), (dtype, words, side)

@@ -236,8 +236,8 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
 @in_parts
 def test_wide_columns_are_read_row_by_row(target: str, device: str, part: str, tmp_path: Path) -> None:
     """For wide columns the accumulators of a work-item take a page, or more if enough work-items remain. Accumulators
-    that do not fit in registers are in memory, and 8 rows are added to a group of them before the next group. The
-    last of several blocks is moved back to end with the columns.
+    that do not fit in registers are in memory, in groups: 8 rows are added to one group before the next group. If the
+    blocks do not divide the columns, the last block overlaps the block before it.
     """
     texts = {name: reduce(dtype, dims, [1]) for name, dtype, dims in (
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),

@@ -665,8 +665,8 @@ def packed(value: tuple, sizes: "dict[str, int]") -> int:
 
 @pytest.mark.drawn
 def test_drawn_linear() -> None:
-    """compose, invert, invert_and_compose, product and divide of random linear layouts obey their laws at every input. A
-    refusal is right, by all values.
+    """compose, invert, invert_and_compose, product and divide of random linear layouts obey their laws at every input. If
+    one of them is refused, comparing all values shows that no answer exists.
     """
     rng = random.Random(21 + SEED)
     drawn_ = []
