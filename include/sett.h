@@ -2570,7 +2570,7 @@ SETT_INLINE void settp_layout_any_tuple(settp_layout_any_work *work, int count, 
   if (count != 1) settp_layout_any_write(work, ")");
 }
 
-/* Return the largest stride of a dimension whose size is not 1; 0 if it has none. */
+/* Return the largest stride in a dimension. Leaves of size 1 do not count; the result is 0 if there are no others. */
 SETT_INLINE int64_t settp_layout_any_stride(const sett_notation *layout, int dim) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;

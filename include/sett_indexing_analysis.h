@@ -2751,7 +2751,7 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
   else if (sett_map_variables(tiled) > SETT_ANALYSIS_MAX_VARIABLES) t.error = SETT_ANALYSIS_ERROR_COUNT;
   if (t.error || t.reason[0]) return t;
   t.results = tiled.results;
-  /* the end of the array may cut the last tile. If the tiles are blocks without this constraint, the cut tile is a part of a block */
+  /* The constraints say that tiles end at the end of the array. They are dropped: a last tile that is cut short is part of a whole block. */
   tiled.constraints = 0;
   for (v = n; v < sett_map_variables(tiled); ++v) {
     fixed[v] = 1;

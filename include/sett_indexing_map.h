@@ -2682,7 +2682,7 @@ typedef struct settp_map_engine {
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask, lin_mask; /* numbers of buckets of the tables minus 1; the tables grow */
   int32_t memo_first;      /* entries of memo with a smaller index are no longer valid */
-  int32_t alike_known;     /* entries of alike with a smaller index are already in its table */
+  int32_t alike_known;     /* entries of `alike` with a smaller index are already in the buckets (alike_bucket) */
   int32_t zero;            /* the form 0, or SETTP_MAP_NONE if there is none yet */
   int32_t *variable;       /* the atom of each variable, or SETTP_MAP_NONE */
   const sett_map_variable *bounds;
@@ -5090,7 +5090,8 @@ SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
   return n;
 }
 
-/* Find the bits of a source that vary. Bits from *width on are those of r.lo, or the sign if it varies. Return 0 if the source has no bounds. */
+/* Set *r to the source's interval, and *width to the number of its low bits that may vary. *sign is 1 if the sign may vary: then all higher bits equal the
+ * sign. Otherwise they are those of r->lo. Return 0 if the source has no bounds, or too many bits vary. */
 SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_map_interval *r, int *width, int *sign) {
   uint64_t vary;
   *r = settp_map_lin_interval(e, source);

@@ -479,7 +479,7 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
 }
 
 /* A regular plan combines the registers of b that vary into items, each of which fits in a word. In each step, lane d receives item (step XOR
- * turn(d)), where turn(d) is the XOR of one number for each bit of d that is 1. Such a plan needs few selects. Lanes may receive words from
+ * turn(d)), where turn(d) is the XOR of those turn[i] for which bit i of d is 1. Such a plan needs few selects. Lanes may receive words from
  * themselves. */
 enum { SETTP_MOVE_TRIES = 4096 };
 typedef struct settp_move_items {
@@ -535,7 +535,8 @@ SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_mo
   return 1;
 }
 
-/* Find the number for each bit of the lane, the lowest bit first. The simplest numbers are tried first. */
+/* Find turn[i] for each bit i of the lane, the lowest bit first, such that each lane can get its item in each step. For each bit, 0 is tried first, then
+ * the powers of two, then all other numbers. */
 SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_items *items, int warp) {
   int choice[8], k = 0, bits = 0, power = 0, i;
   while (1 << bits < work->lanes) ++bits;

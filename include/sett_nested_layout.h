@@ -352,8 +352,9 @@ SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const f
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
 /* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that
  * has an owner in the layout has one on the machine; otherwise return the reason. Thread ids count all threads of the workgroup, so a layout with
- * one subgroup may use all of them. If a layout has several subgroups, and thread ids beyond those of the first, its thread digits must be aligned
- * with subgroups; otherwise the error is ERROR_WIDE, although some of these machines would be large enough. */
+ * one subgroup may use all of them. A layout of several subgroups may also have thread strides of subgroup_size or more. Its thread and subgroup
+ * digits must then be digits of one number, the thread's number in the workgroup; otherwise the error is ERROR_WIDE, even if the machine is large
+ * enough. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 

@@ -4728,7 +4728,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* compute the span of the offsets that one shared-memory cycle accesses: s = 0 for the store, 1 for the load */
+  for (s = 0; s < 2; ++s) { /* span of the offsets that one bank cycle of the store (0) or load (1) accesses */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);

@@ -1,9 +1,9 @@
-"""A walk that also follows values: for each store of a kernel, the expression of what it stores.
+"""Find, for each store of a kernel, the expression of the value that it stores.
 
-It is the walk of walk.py, with what each value is computed from (expressions.py) beside its range. The arrays of a
-work-item are followed element by element, so loops that change variables or such arrays are walked step by step if they
-are short. Other loops are walked once, for any step, and what they change is lost. A value of which a part is lost has
-no proof; no verdict on bounds or races depends on this walk.
+This is the walk of walk.py, but each value has an expression (expressions.py) as well as a range. The arrays of a
+work-item are followed element by element. Short loops that change variables or such arrays are therefore walked step by
+step. Other loops are walked once, for any step, and the values that they change become unknown. Nothing is proved about
+a value of which a part is unknown. No verdict on bounds or races depends on this walk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gen.certify.walk import Walk, _assigned, _declared, _Exits, _names, _Refere
 MOST_TRIPS = 64  # maximum number of steps of a loop that is walked step by step
 MOST_CHOICES = 64  # maximum number of elements of an array that a varying index may select
 
-# Functions whose result has the bits of their argument.
+# functions that return the bits of their argument unchanged
 _SAME_BITS = re.compile(r"as_\w+|__builtin_astype|__(float|double|half|int|uint|longlong|ushort|short)_as_\w+")
 _TAKES_VALUES = re.compile(
     r"(convert|as)_\w+|__builtin_(astype|convertvector|shufflevector|nontemporal_load|nontemporal_store)|shuffle2?"
@@ -54,7 +54,7 @@ class Store:
 
 
 class _Contents(Opaque):
-    """The known elements of an array of a work-item, by byte offset; an array of which nothing is known has none."""
+    """The elements of a work-item's array whose values are known, by byte offset."""
 
     def __init__(self, entries: "Dict[int, Expression]") -> None:
         super().__init__(Void())
@@ -70,7 +70,9 @@ class _Contents(Opaque):
 
 
 class _OfNumbers(Dict[Any, Any]):
-    """The functions that depend on their arguments alone; those of vectors are walked again at each call."""
+    """The functions that depend only on their arguments and need not be walked again. Functions of vectors are never
+    added, so that each call of them is walked.
+    """
 
     def __setitem__(self, key: "Any", value: "Any") -> None:
         if not any(isinstance(type, Vector) for type in (value, *key[1])):
@@ -78,7 +80,7 @@ class _OfNumbers(Dict[Any, Any]):
 
 
 class Meaning(Walk):
-    """Walks kernels, and finds what their stores store."""
+    """Walks kernels, and collects their stores with the expressions of the stored values."""
 
     def __init__(self, reader: Reader, target: str) -> None:
         super().__init__(reader, target)

@@ -25,7 +25,7 @@ from gen.certify.values import Access, Found
 
 @dataclass
 class Call:
-    """A launch of a kernel. failures: to which the failures about it are added."""
+    """A launch of a kernel. failures: the list to which failures of this launch are added."""
 
     found: "Optional[Found]"
     solvers: Solvers
@@ -33,12 +33,14 @@ class Call:
 
 
 GIVEN = ("params", "table")     # buffers that have their values before the first call
-Tree = List[Any]        # numbers of launches; a loop is a list of its own
+Tree = List[Any]        # the numbers of launches, in order; a loop is a list inside the list
 
 
 def order_of(reader: Reader, target: str, names: "Sequence[str]", header: str) -> Tree:
-    """Return the launches, by number, in the order of the text of the host's functions. names: the kernels of the
-    launches, in the manifest's order, which is that of the text. header: the text of the header, which has OpenCL's host.
+    """Return the tree of the launches, in the order in which the host's functions run them.
+
+    names: the kernel of each launch, in the manifest's order, which is the order of the text.
+    header: the text of the header, which contains the host's function for OpenCL.
     """
     functions = {name: function.tokens for name, function in reader.functions.items()}
     if target == "opencl":
@@ -57,7 +59,9 @@ def order_of(reader: Reader, target: str, names: "Sequence[str]", header: str) -
 
 
 def _opencl(header: str) -> "Tuple[Dict[str, List[Token]], List[str]]":
-    """Return the functions of an OpenCL host, with the names of kernels instead of their numbers, and the one that runs."""
+    """Return the function that runs a program on OpenCL, by its name, and a list with its name. In its text, the names
+    of kernels replace their numbers.
+    """
     names = dict(re.findall(r'kernel\[(\d+)\] = clCreateKernel\(\w+->program, "(\w+)"', header))
     found = re.search(r"^static inline cl_int (\w+_opencl_run)\(.*?^}", header, re.M | re.S)
     if found is None:
@@ -68,11 +72,12 @@ def _opencl(header: str) -> "Tuple[Dict[str, List[Token]], List[str]]":
 
 def _order(functions: "Mapping[str, Sequence[Token]]", tokens: "Sequence[Token]", names: "Sequence[str]",
            left: "List[int]") -> Tree:
-    """Return the tree of a function's text. A kernel that a block names several times is one launch, unless the arguments
-    differ in more than the last one (the number of the part).
+    """Return the tree of the launches in a function's text. Adjacent calls of a kernel that differ only in the last
+    argument (the number of the part) are one launch.
     """
     tree: Tree = []
-    waiting: "List[Tuple[str, Tree, str]]" = []     # blocks around the place: how each ends, its tree, its last call
+    # blocks that contain the current token, each as (text that ends it, the tree and the last call before it)
+    waiting: "List[Tuple[str, Tree, str]]" = []
     last, at = "", next((n for n, token in enumerate(tokens) if token.text == "{"), 0)
     while at < len(tokens):
         token = tokens[at]
@@ -110,7 +115,7 @@ def _order(functions: "Mapping[str, Sequence[Token]]", tokens: "Sequence[Token]"
 
 
 def _closed(tokens: "Sequence[Token]", at: int) -> int:
-    """Return the place behind the bracket that closes the one at a place."""
+    """Return the position behind the bracket that closes the bracket at a position."""
     depth = 0
     while at < len(tokens):
         depth += (tokens[at].text in ("(", "[", "{")) - (tokens[at].text in (")", "]", "}"))
@@ -132,9 +137,13 @@ def _arguments(tokens: "Sequence[Token]", at: int) -> "Sequence[Token]":
 
 @dataclass
 class Program:
-    """Follows the calls of a program. in_place: results that are in the place of a parameter. writes: the writes to each array since its bytes were last destroyed. whole: arrays
-    of which all elements are written. destroyed: where an array was destroyed. missing: true after a call that the walk
-    does not know.
+    """Follows the calls of a program. An array is destroyed by a write to another array that shares bytes with it.
+
+    in_place: the numbers of results that share memory with a parameter.
+    writes: for each array, the writes since it was last destroyed.
+    whole: the arrays of which all elements are written.
+    destroyed: for each array, the write that last destroyed it.
+    missing: true after a call of a kernel that could not be walked.
     """
 
     calls: "Sequence[Call]"
@@ -172,7 +181,10 @@ class Program:
                 self.writes.setdefault(id(memory), []).append(access)
 
     def _read(self, call: Call, access: Access, first: "Tuple[Term, ...]") -> None:
-        """Note a failure if a read is not proved to find written elements. first: steps of loops that are 0."""
+        """Add a failure unless it is proved that all elements that are read were written before.
+
+        first: the loops that are in their first step; each is the number of its step.
+        """
         memory = access.memory
         assert isinstance(memory.key, tuple)
         if memory.key[0] == "params":
@@ -200,7 +212,9 @@ class Program:
         call.failures.append(Failure("refuted" if real else "unknown", f"{memory.name} is read {why}", access.at.line, access.at.column))
 
     def _overwritten(self, call: Call, read: Access) -> None:
-        """Ask whether an earlier call wrote a result to the place of an element of a parameter that is read."""
+        """Add a failure if an earlier call may have overwritten an element of a parameter, which is read now, by a
+        result in the same memory.
+        """
         assert call.found is not None
         own = {id(access) for access in call.found.accesses}
         for write in [w for other in read.memory.shares for w in self.writes.get(id(other), []) if id(w) not in own]:
@@ -243,7 +257,9 @@ class Program:
 
 
 def _repeated(accesses: "Sequence[Access]", depth: int, first: "Tuple[Term, ...]") -> "Iterator[Tuple[Access, Tuple[Term, ...]]]":
-    """Yield accesses in the order of the text, those in a loop twice, each with the loops that are in their first step."""
+    """Yield the accesses in the order of the text, and the accesses of a loop twice: for its first step, and for a
+    later step. Each has a tuple of the loops that are in their first step.
+    """
     at = 0
     while at < len(accesses):
         access = accesses[at]
@@ -277,7 +293,8 @@ def _ask(call: Call, read: Access, write: Access) -> None:
     printer = Printer()
     group = frozenset(call.found.groups | call.found.common)
     one, two = "@1", "@2"
-    before: "List[str]" = []      # one work-item: by the steps of the loops around both, then by the order of the text
+    # conditions under which a work-item writes before it reads: in an earlier step of a loop, or earlier in the text
+    before: "List[str]" = []
     equal: "List[str]" = []
     for a, b in zip(write.loops, read.loops):
         if a != b:

@@ -193,7 +193,8 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     """Return the C function that loads a tile: out[r][l] = from[l * stride + r].
 
     piece: the maximum number of bytes of a row that one load reads.
-    group: if not 0, lanes from number `group` on are at the further argument `further`, instead of at `from`.
+    group: if not 0, the function has one more argument, `further`: the lanes from number `group` on are read from there
+        instead of from `from`.
     distance: the prefetch distance in elements, for processors on which burst prefetches are off.
     """
     low = _check(width, lanes, rows)

@@ -731,7 +731,7 @@ class ReductionGpuWriter(BlockWriter):
 
     def block_kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                      partitions: Sequence[Partition]) -> Kernel:
-        """Return one kernel: the steps of each thread, the fold of their values, the results."""
+        """Return one kernel. In it, each thread does its steps, then the threads combine (fold) their values."""
         block, digits = self.sweep, self.digits
         self.slots = block.slots if block.digit == digits.minor else 1
         slot = "vec" if self.slots > 1 else "0"

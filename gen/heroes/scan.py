@@ -296,8 +296,8 @@ class ScanWriter:
                 "last": last, "size": self.nest.size, "reverse": self.nest.reverse}
 
     def carry(self, slot: str, of: str = "a") -> Extend:
-        """Return a function that computes the next results of a scan op and stores them in its carry, the C variables
-        whose names are `of`, the carry's id and `slot`.
+        """Return a function that computes the next results of a scan op and stores them in the carries. Each carry is a
+        C variable whose name consists of `of`, the carry's id and `slot`.
         """
         def extend(body: Body, h: int, x: List[Value]) -> List[str]:
             names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.types_of(h)))]

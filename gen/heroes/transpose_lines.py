@@ -167,8 +167,8 @@ class TransposeLinesRecord:
     tiles: str  # C text of the number of tiles in the width of the work-item's columns
     register: str  # C type of a register that is a whole line
     carried: int  # number of registers that are carried from tile to tile
-    first: str  # C texts of the first tile of stage "next" and of its end
-    end: str
+    first: str  # C text of the number of the first tile that stage "next" does
+    end: str  # C text of the number of the tile after the last that stage "next" does
     parts: int
     blocks: int                                 # number of blocks of columns
 

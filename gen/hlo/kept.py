@@ -1,5 +1,6 @@
-"""Shapes of ops that are parsed but have no kernel: while, fft, .. Their attributes stay text. A shape in the text is
-used as it is. If the text has none, a method here infers it; an op without a method then is an error.
+"""Find the shapes of ops that are parsed but have no kernel, such as while and fft. Their attributes stay text. A shape
+in the text is used as it is. If the text has none, a method here infers the shape; if there is no method for the op,
+that is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _NUMBERS = re.compile(r"\{\s*(?:-?[0-9]+\s*(?:,\s*-?[0-9]+\s*)*)?\}\Z")
 
 
 class Kept(Check):
-    """Checks an op without a kernel against its operands and the texts of its attributes."""
+    """Checks the operands and attributes of an op that gen has no kernel for, and infers the op's shape."""
 
     def result(self) -> Shape:
         return self.draft.written if self.draft.written is not None else super().result()

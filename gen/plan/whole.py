@@ -57,7 +57,9 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 
 def places(op: Instruction) -> List[int]:
-    """Return the numbers of a sort's operands that only number the elements along the sorted dimension."""
+    """Return which operands of a sort are iotas along the sorted dimension. They are integers, identified by operand
+    number.
+    """
     return [k for k, operand in enumerate(op.operands) if op.opcode == "sort" and operand.shape.dtype in PLACES
             and _counted(operand) == op.attributes["dimensions"][0]]
 

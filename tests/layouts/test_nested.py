@@ -405,8 +405,8 @@ def test_contraction() -> None:
 
 
 def test_contraction_definition() -> None:
-    """The layout of a contraction by its definition: the digit of a subgroup selects its part of each loop, and batch b
-    is the b-th tile of the fragment in this part.
+    """The layout of a contraction agrees with its definition. Each loop is divided equally between subgroups. The part of
+    a subgroup is a sequence of tiles, each as large as the fragment; batch b is tile number b.
     """
     rng = random.Random(7)
     for _ in range(60):
