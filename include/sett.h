@@ -1625,8 +1625,9 @@ SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const sett
 
 enum { SETTP_LAYOUT_ANY_TABLE = 1 << 16 };
 
-/* Convert a form to digits by visiting all points, if there are at most 2^16. The form has values, or digits that do not divide each other. Return 1
- * if it now has digits. Return 0 if it is no sum of digits; with `no`, the answer is then a no with this reason. Return -1 if it is not decided. */
+/* Convert a form of values, or of digits that do not divide each other, to digits, by visiting all points if there are at most 2^16. Return 1 if the
+ * form now has digits, 0 if it is no sum of digits, -1 if that is not decided. If the result is 0 and `no` is not NULL, set the answer to no; `no` is the
+ * reason. */
 SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *no, int tiles) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   settp_layout_form *form = work->form, *made;
@@ -1809,7 +1810,7 @@ SETT_INLINE int settp_layout_any_tile(settp_layout_any_tiles *out, int rank, con
   return 1;
 }
 
-/* ---- bodies: to the notations of offsets */
+/* ---- bodies: to notations that map an index to an offset in memory */
 
 SETT_INLINE void settp_layout_any_to_strides(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
@@ -2087,7 +2088,7 @@ SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, 
   return 0;
 }
 
-/* Set a no if digits have a negative offset, because CuTe adds the offset to a value that is not negative. */
+/* Set the answer to no if some offset is negative: CuTe cannot write that. */
 SETT_INLINE int settp_layout_any_negative(settp_layout_any_work *work) {
   const settp_layout_form *form = work->form;
   int64_t point[SETT_ANY_DIMS], least = 0;
@@ -2124,7 +2125,8 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
   plain = form->kind != SETTP_LAYOUT_FORM_VALUES && settp_layout_form_to_digits(form, &i, &j) &&
           (form->owners || settp_layout_form_divides(form));
   if (!plain && !form->owners) {
-    /* if all sizes are powers of two, bits are a shape:stride layout under a swizzle only if no sum carries */
+    /* If all sizes are powers of two, the swizzle is sought in the form of bits. That needs strides whose sum never carries; otherwise the points of the
+     * layout are tried. */
     for (i = 0; i < form->ins; ++i) exact &= (form->in[i] & (form->in[i] - 1)) == 0;
     exact = exact && form->constant[0] == 0 && settp_layout_form_to_bits(&bits[0], 0);
     found = exact ? settp_layout_any_swizzle(&bits[0], &bits[1], &part)
@@ -2160,7 +2162,7 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
 
 /* ---- bodies: to linear layouts */
 
-/* Search a point whose value is not the XOR of the values of its bits. Return 1 and set a no if there is one. Return -1 if there is none, and the
+/* Search a point whose value is not the XOR of the values of its bits. Return 1 and set the answer to no if there is one. Return -1 if there is none, and the
  * form has its bases. Return 0 if there is none among the points visited. */
 SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
@@ -2324,9 +2326,9 @@ SETT_INLINE void settp_layout_any_turn(sett_map_arena *arena, sett_any *made) {
   made->notation = settp_notation_of_linear(linear);
 }
 
-/* ---- bodies: to the notations of owners */
+/* ---- bodies: to notations that map an owner (register, lane, warp) to an index */
 
-/* For each dimension of the index, stack the digits of owners by weight, the smallest first. Set a no if there are gaps or overlaps. */
+/* For each dimension of the index, stack the digits of owners by stride, the smallest first. Set the answer to no if there are gaps or overlaps. */
 SETT_INLINE int settp_layout_any_owned(settp_layout_any_work *work, settp_layout_any_tower *tower, int in_of[3]) {
   static const char *const names[] = {"register", "lane", "warp"};
   settp_layout_form *form = work->form;

@@ -389,7 +389,8 @@ SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);
  * same elements. */
 SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout);
 SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
-/* Return the number of owners in one period that each element with an owner has. Return SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
+/* Return the number of copies of an element: its owners in one period of ids. All elements that have an owner have equally many. Return
+ * SETT_NESTED_UNKNOWN if the number does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
 /* Return the number of different elements that all threads of a machine hold. Its subgroup ids are less than `subgroups`, its thread ids less than
  * `threads`. No thread of the machine computes the other elements. */
@@ -1437,7 +1438,7 @@ SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const sett
     if (part[i].kind == SETTP_NESTED_OF_THREAD && thread >= 0) return 0;
     if (part[i].kind == SETTP_NESTED_OF_THREAD) thread = i;
   }
-  for (i = 0; i < count; ++i) { /* a fixed digit becomes one of subgroups or of threads, where there is none yet */
+  for (i = 0; i < count; ++i) { /* a digit of stride 0 becomes the dimension's thread digit if it has none; a last digit may instead become its subgroup digit */
     int last = i == count - 1;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP && !last) return 0;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP) subgroup = i;

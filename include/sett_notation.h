@@ -3383,7 +3383,7 @@ SETT_INLINE void settp_notation_basis(settp_notation_tiling *tiling, int in, int
   tiling->basis[in][tiling->count[in]++][dim] = value;
 }
 
-/* Append the next bits of an output dimension to an input dimension. With copies, append as many bits that change nothing instead. */
+/* Append log2(size) bits to input dimension `in`. They select the next bits of output dimension `dim`; if `copies` is 1, they change no output. */
 SETT_INLINE void settp_notation_bits(settp_notation_tiling *tiling, int in, int dim, int64_t size, int copies) {
   int bits = settp_notation_log(size), i;
   if (bits < 0) settp_notation_stop(tiling->work, SETT_NOTATION_ERROR_POWER);

@@ -3033,7 +3033,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
     }
     for (
         ;
-        /* take the next choice for this slot that no lower slot has; of several dimensions of size 1, the first one that is left */
+        /* put the next dimension that is not in a lower slot into this slot. Dimensions of size 1 that follow each other are used in their order */
         ;) {
       int again = 0;
       ++slot[depth];

@@ -1,9 +1,9 @@
-"""Values that pass through shared memory, or through an array between launches, from the store to the read.
+"""Follow values that are stored to shared memory, or to an array between launches, and read later.
 
-A read is replaced by the values of the stores that may have written the place: for any step of a store whose place is
-that of the read. That some step has written it is proved apart: for shared memory by enumeration, for an array between
-launches by the question whether all of it is written. The last stores before a read are those with the most barriers
-before them, or those of the last launch that writes the array.
+A read is replaced by the values that the last stores before it may have written to its place, in any of their steps.
+The last stores are those with the most barriers before them (shared memory), or those of the last launch that writes
+the array. It is proved separately that some step has written the place: for shared memory by enumeration, for an array
+by the proof that all of it is written.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ class Passing:
         return [store for n, store in earlier if n == last]
 
     def _before(self, read: Expression) -> "List[Store]":
-        """Return the stores to shared memory with the most barriers before them, among those before a read."""
+        """Return the last stores to shared memory before a read: of the stores that a barrier separates from the read,
+        those after the latest such barrier.
+        """
         distances: "List[Tuple[int, Store]]" = []
         for _, store in self.stores.get(read.parts[0], []):
             distance = read.parts[2] - store.phase

@@ -14,9 +14,13 @@ from gen.certify.types import Type, Vector
 
 @dataclass(eq=False)
 class Memory:
-    """An array that a kernel accesses. space: global, shared, private or constant. bytes: its size; None if it is not
-    known. key: identifies the array in every walk of the kernel. base: the place of its first byte in the block of memory
-    that it is a part of. shares: the other arrays that have bytes of it.
+    """An array that a kernel accesses.
+
+    space: global, shared, private or constant.
+    bytes: its size; None if it is not known.
+    key: identifies the array in every walk of the kernel.
+    base: the offset of its first byte in the block of memory that contains it.
+    shares: the other arrays that overlap it.
     """
 
     name: str
@@ -34,10 +38,14 @@ class Memory:
 
 @dataclass(frozen=True)
 class Number:
-    """A scalar. term: its value if it is an integer, else None. data: true if it depends on values that were read from
-    memory. condition: the condition whose truth value it is, if there is one. pointer: the pointer whose bits it is, if it
-    is one. bits: the bits of a floating-point number, if the walk follows them. of: what it is computed from, in a walk that
-    follows that (meaning.py).
+    """A scalar.
+
+    term: its value if it is an integer, else None.
+    data: true if it depends on values that were read from memory.
+    condition: if it is the result of a comparison, the condition.
+    pointer: if it is a pointer that was converted to an integer, the pointer.
+    bits: the bits of a floating-point number, if the walk follows them.
+    of: the expression that it is the value of, in a walk of meaning.py.
     """
 
     type: "types.Scalar"
@@ -51,8 +59,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A vector. lo, hi: a range that contains all its elements, if they are integers. of: what each element is computed
-    from, in a walk that follows that.
+    """A vector.
+
+    lo, hi: a range that contains all its elements, if they are integers.
+    of: the expression of each element, in a walk of meaning.py.
     """
 
     type: Vector
@@ -63,7 +73,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Address:
-    """A pointer: to the byte unit * offset of `memory`, or, if that is None, to the variable `cell`."""
+    """A pointer to byte unit * offset of `memory`; if `memory` is None, to the variable `cell`."""
 
     to: Type
     memory: "Optional[Memory]"
@@ -104,9 +114,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Access:
-    """An access to `width` units of `unit` bytes each, from unit `offset` of a memory on. path: the conditions under which
-    the access is done. phase: the number of barriers before it. order: its number in the order of the text. loops: the
-    steps of the loops around it, the outermost first.
+    """An access to `width` units of `unit` bytes each, from unit `offset` of a memory on.
+
+    path: the conditions under which the access is done.
+    phase: the number of barriers before it.
+    order: its number in the order of the text.
+    loops: the steps of the loops around it, the outermost first.
     """
 
     memory: Memory
@@ -146,8 +159,12 @@ class Barrier:
 
 @dataclass
 class Found:
-    """The results of a walk. groups, items: the variables of the work-group and of the work-item in it. varying: variables
-    that may differ between the work-items of a group. common: variables that are equal for all work-items.
+    """The results of a walk.
+
+    groups: the variables that number the work-group.
+    items: the variables that number the work-item in its group.
+    varying: the variables that may differ between the work-items of a group.
+    common: the variables that are equal for all work-items.
     """
 
     accesses: "List[Access]" = field(default_factory=list)

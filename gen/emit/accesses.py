@@ -106,7 +106,7 @@ class Accesses(Registers):
         return [f"{at} + {k * self.lanes}" if k else at for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
-        """Return the number of the lowest bit of the current register's elements in 32-bit words of interleaved
-        elements.
+        """Return C text: the lowest bit of the current register's elements in their 32-bit words. A word contains one
+        element of each of several registers.
         """
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")

@@ -272,7 +272,8 @@ class ContractionCpuRecord:
     wide: stride of units in `single`; -1: all lanes of a unit use the same element of `single`.
     next_unit: stride of units in `units`.
     lines, rows: numbers of lines and rows of a block; last_lines, last_rows: of the last block.
-    part_rows: number of rows of the blocks before the last one if tiles do not divide it; else 0.
+    part_rows: number of rows of each block before the last one, if the last block has fewer rows and the number is no
+        multiple of a tile's rows; else 0.
     columns: number of columns of the result.
     lanes: number of lanes of a unit.
     all_units: number of units of a row.
