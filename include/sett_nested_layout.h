@@ -1438,7 +1438,8 @@ SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const sett
     if (part[i].kind == SETTP_NESTED_OF_THREAD && thread >= 0) return 0;
     if (part[i].kind == SETTP_NESTED_OF_THREAD) thread = i;
   }
-  for (i = 0; i < count; ++i) { /* a digit of stride 0 becomes the dimension's thread digit if it has none; a last digit may instead become its subgroup digit */
+  /* a digit of stride 0 becomes the dimension's thread digit if it has none; a last digit may instead become its subgroup digit */
+  for (i = 0; i < count; ++i) {
     int last = i == count - 1;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP && !last) return 0;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP) subgroup = i;
