@@ -484,7 +484,7 @@ typedef struct sett_map_footprint {
   const unsigned char *exact;
   int64_t count;
   int product;
-  int error;          /* 0, FULL, or the error of a failed map. If it is not 0, results is 0 and there are no arrays */
+  int error; /* 0, FULL, or the error of a failed map. After an error, `results` is 0 and there are no arrays */
   const char *reason; /* why the number of images is unknown (count is -1) */
 } sett_map_footprint;
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
@@ -1725,7 +1725,7 @@ SETT_INLINE size_t settp_map_length(const char *text) {
   return n;
 }
 
-/* Return the name of a variable: its own, or the default of its place, written to buffer (24 bytes). */
+/* Return the name of a variable: its own, or the default name of its index, written to buffer (24 bytes). */
 SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer) {
   char digits[12];
   int place = variable, n = 0, at = 0;
@@ -2643,7 +2643,8 @@ typedef struct settp_map_atom {
   int32_t form, forms; /* the newest name in the list of names of a quotient, and the number of names */
   uint32_t expr;       /* the printed expression of this atom, if nodes > 0 */
   int32_t nodes;
-  /* more: 1 if its values at the further samples are known. wanted, later: a linked list of atoms for which they are to be computed */
+  /* more: 1 if the values of this atom at the further samples are known. wanted: 1 if they will be computed. later: the next atom in the list of
+   * atoms whose values are being computed */
   int32_t more, wanted, later;
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_atom;
@@ -2691,12 +2692,13 @@ typedef struct settp_map_engine {
   /* searches stop at this number of forms; so a small arena gives a less simple result, not a failure */
   int32_t lin_limit;
   int error; /* 0, FULL or DEEP; it is never reset to 0. A rule that overflows is no error, but is not applied */
-  /* number and nesting of the quotients being computed; nesting and number of the intervals being computed */
+  /* calls and nest: number and nesting of the quotients being computed. depth and looks: nesting and number of the intervals being computed;
+   * look_end: the limit of looks */
   int32_t calls, nest, depth, looks, look_end;
   settp_map_known *fact; /* facts from constraints, which are used for results only */
   int facts, fact_room;
   int32_t prints; /* number of forms printed */
-  /* number of values that enumerating proofs and R14 may still compute, and the sum of both at the start */
+  /* number of values that may still be computed: points by proofs, own_points by R14. points_given: the sum of both at the start */
   int64_t points, own_points, points_given;
   int32_t proofs, proof_end; /* number of proof steps, and the number at which the current proof gives up */
   int scaled;                /* 1 if R12 also tries multiples of a form, because a constraint can make them */
@@ -2710,9 +2712,9 @@ typedef struct settp_map_engine {
   uint32_t step_hash;
   int32_t stepped;
   int fixed; /* 1 if some atom is known to have one value only */
-  /* renamed: a quotient was printed by another name than its first. refolded: another name was used, but only inside a digit */
+  /* renamed: 1 if a quotient was printed by a name that is not its first name. refolded: 1 if this happened inside a digit */
   int renamed, refolded;
-  int xors;                    /* 1 if the map has a xor, so that a sum modulo 2 may become one */
+  int xors;                    /* 1 if the map has a xor; a sum modulo 2 may then be printed as a xor */
   int lattices;                /* 1 if some atom is a minimum or maximum */
   struct settp_map_bits *bits; /* NULL until the first bit is computed */
   /* the last products that were computed: two sums and their product */
@@ -3153,8 +3155,8 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
   return g > 1 ? (sign ? -g : g) : sign ? -1 : 1;
 }
 
-/* Return 1 if all atoms of the form are variables of which nothing but bounds is known. Then the sum of their intervals is exact, and no other form
- * has the same values. */
+/* Return 1 if every atom of the form is a variable that only its bounds restrict. Then the sum of the intervals is exact, and no other form has the
+ * same values. */
 SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
   if (e->facts) return 0;
   if (!e->lin[a].affine) {
@@ -3201,7 +3203,7 @@ SETT_INLINE int settp_map_unbounded(int64_t bound) { return (uint64_t)bound - (u
 SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   sett_map_interval r = settp_map_interval(e->lin[a].constant, e->lin[a].constant);
-  int lower = 1, upper = 1; /* 1 while no term is unbounded in that direction */
+  int lower = 1, upper = 1; /* lower: 1 while no term without a lower bound was added; upper: likewise */
   for (; t < end; ++t) {
     const settp_map_atom *x = e->atom + t->atom;
     int64_t lo = t->k < 0 ? x->hi : x->lo, hi = t->k < 0 ? x->lo : x->hi;
@@ -3263,8 +3265,8 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
   return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* For the quotient k * Q(F, m) in term i of a: return a set of bits, one for each other term that k divides and that can be moved into F, so that
- * a = k * floor(moved / m) + rest. Return 0 if a has too many terms. */
+/* Term i of a is k * floor(F / m). Return the set of other terms, one bit each, that can be moved into F, so that a = k * floor(moved / m) + rest. k
+ * must divide these terms. Return 0 if a has too many terms. */
 SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, int32_t i, settp_map_form form) {
   const settp_map_term *t = e->term + e->lin[a].first;
   int32_t j, count = e->lin[a].count;
@@ -3597,7 +3599,7 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
         int32_t count = e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8, at = 0, rest;
         int64_t seen[9];
         int tried = 0, k;
-        sett_map_interval one = {0, -1}; /* of F mod m, once it is computed */
+        sett_map_interval one = {0, -1}; /* the interval of F mod m, once it is computed */
         if (pass) {
           int64_t a, b;
           uint64_t moves = e->proofs < e->proof_end ? settp_map_lin_moves(e, l, i, form) : 0;
@@ -3894,7 +3896,8 @@ SETT_INLINE void settp_map_memo_set(settp_map_engine *e, int32_t lin, int64_t c,
 
 typedef struct settp_map_cost {
   int64_t weight;
-  int32_t depth, deepest, count, plain; /* plain: 1 for each coefficient that is not 1, and 1 for a constant */
+  /* plain: number of coefficients that are not 1, plus 1 for a constant that is not 0 */
+  int32_t depth, deepest, count, plain;
 } settp_map_cost;
 
 SETT_INLINE settp_map_cost settp_map_lin_cost(const settp_map_engine *e, int32_t a) {
@@ -3964,8 +3967,8 @@ SETT_INLINE int32_t settp_map_quotient_known(settp_map_engine *e, int32_t l, int
   return m && m->value >= 0 ? settp_map_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_MAP_NONE;
 }
 
-/* Record a further name of a quotient floor(F / b) in l: if l also has a quotient with a divisor a that divides b, and floor(F / a) is known, the
- * name is floor(floor(F / a) / (b / a)). */
+/* Record further names of the quotients in l: if l has quotients floor(F / b) and floor(G / a), a divides b, and floor(F / a) is known, then floor(F
+ * / b) also has the name floor(floor(F / a) / (b / a)). */
 SETT_INLINE int settp_map_cross_names(settp_map_engine *e, int32_t l) {
   int32_t i, j, f, g, names = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -4006,7 +4009,7 @@ SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, con
   return sum;
 }
 
-/* Return a bound for the magnitude of op(x, y) from bounds a and b of the operands. For a quotient it is that of the dividend. */
+/* Return a bound for the magnitude of op(x, y) from bounds a and b of the operands. A quotient has the bound of its dividend. */
 SETT_INLINE int64_t settp_map_other_most(int op, int64_t a, int64_t b) {
   if (op == SETTP_MAP_MUL) return settp_map_sat_mul(a, b);
   if (op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) return a > b ? a : b;
@@ -4181,8 +4184,8 @@ SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, 
   return !settp_map_mul(*value, c, &lo) && !settp_map_add(lo, c - 1, &hi) && settp_map_prove(e, l, lo, hi);
 }
 
-/* R11: let q be the heaviest quotient in value whose coefficient is 1 or -1. Record the name that floor(l / c) = value gives to q. If q is `plain`,
- * this is already its first name. */
+/* R11: floor(l / c) = value gives a name to a quotient in value: to the heaviest one with the coefficient 1 or -1. Record this name, unless the
+ * quotient is `plain`, which has it as its first name. */
 SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
   int32_t i, best = SETTP_MAP_NONE;
   int64_t s = 0;
@@ -4258,7 +4261,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
       if (!pass) { /* in the first pass, floor(R / g) must be a number */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
-      } else { /* second pass: only if floor(R / g) is known, because a new atom for it does not pay */
+      } else { /* in the second pass, floor(R / g) must be a known form, because a new atom for it does not pay */
         q = settp_map_quotient_known(e, r, g);
         if (q < 0) q = settp_map_alike_find(e, r, g);
       }
@@ -4430,7 +4433,7 @@ SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* Return floor(b / c) for a reduced key whose interval does not decide it. */
+/* Return floor(b / c), where b was already reduced by R1 and R3, and the interval of b does not decide the quotient. */
 SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t c) {
   int32_t value = SETTP_MAP_NONE, i;
   int64_t one;
@@ -4658,7 +4661,7 @@ SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, cons
   return j == part->count;
 }
 
-/* Return the form a plus the monomial. Of products of unknown sign, only even powers are known to be non-negative. */
+/* Return the form a plus the monomial. The atom of an even power is given the lower bound 0. */
 SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const settp_map_monomial *m) {
   int32_t l, atom;
   int i, even = !(m->count & 1);
@@ -4697,8 +4700,8 @@ SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *
   return SETTP_MAP_NONE;
 }
 
-/* Write the monomials of a form, with its digits as factors. Return their number, or 0 if there are too many. Monomials with an index of `terms` or
- * more come from digits and the constant. */
+/* Write the monomials of a form: first its digits, each as a factor, then the other terms, then the constant. Return the number of monomials, or 0 if
+ * there are too many. */
 SETT_INLINE int settp_map_monomials(settp_map_engine *e, int32_t l, settp_map_monomial *out) {
   int n = 0;
   int32_t i, rest, digit = 0, name;
@@ -4861,7 +4864,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   int64_t g, j;
   if (a < 0 || b < 0 || e->error) return SETTP_MAP_NONE;
   if (!e->lin[b].count) return settp_map_divide(e, a, e->lin[b].constant);
-  /* S2 with a number g */
+  /* apply S2 with a number g */
   g = settp_map_gcd(settp_map_lin_gcd(e, b), e->lin[b].constant);
   if (e->lin[a].count) g = settp_map_lin_gcd_with(e, a, g);
   if (g > 1) {
@@ -5102,7 +5105,7 @@ SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_ma
   return *width <= SETTP_MAP_BIT_WIDTH;
 }
 
-/* Make the bits of l from out->known on new source bits. */
+/* Turn the bits of l, from bit out->known on, into new source bits. */
 SETT_INLINE void settp_map_bit_source(settp_map_engine *e, int32_t l, settp_map_reading *out) {
   sett_map_interval r;
   int width, sign, j;
@@ -5155,7 +5158,7 @@ SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, 
   out->sign = 0;
   if (!depth) e->bits->work = 0;
   if ((depth >= SETTP_MAP_BIT_DEPTH && !x.r) || ++e->bits->work > SETTP_MAP_BIT_WORK)
-    x.kind = SETTP_MAP_ATOM_VAR; /* this atom is not read as bits */
+    x.kind = SETTP_MAP_ATOM_VAR; /* at a limit, the atom is not read but treated like a variable */
   if (x.kind == SETTP_MAP_ATOM_QUOTIENT && !(x.c & (x.c - 1))) {
     while (x.c >> shift > 1) ++shift;
     settp_map_read(e, x.a, 1, depth + 1, out);
@@ -5362,7 +5365,7 @@ SETT_INLINE int32_t settp_map_lin_of_source_bit(settp_map_engine *e, int number)
   return settp_map_bit_digit_add(e, q, source, place, 1);
 }
 
-/* Return a bit as a form: that of its source bit, or an atom if it is a sum of several. */
+/* Return a bit as a form: its source bit, or an atom if the bit is a sum of several source bits. */
 SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   int32_t l = SETTP_MAP_NONE, atom = SETTP_MAP_NONE;
   int i, members = 0;
@@ -5381,7 +5384,7 @@ SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   return bit & 1 ? settp_map_lin_scale(e, l, -1, 1) : l;
 }
 
-/* X1, X2, X3: return a value whose bits are all known as a form. Adjacent bits of one source become one digit. */
+/* X1, X2, X3: convert a value, all of whose bits are known, to a form. Adjacent bits of one source become one digit. */
 SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_map_reading *r) {
   int32_t l = settp_map_lin_constant(e, 0);
   int j, n;
@@ -5634,8 +5637,8 @@ SETT_INLINE int32_t settp_map_lattice_chain(settp_map_engine *e, const settp_map
   return made;
 }
 
-/* Return the form of op over sets of leaves; inside a set, the leaves are joined by the other operation. Leaves that are in all sets are joined once,
- * then sets with a single leaf, then the leaf that is in most sets is factored out of them. */
+/* Return the form that joins sets of leaves by op; inside a set, the leaves are joined by the other operation. Leaves that all sets contain are
+ * joined once. Then follow the sets with a single leaf. Then the leaf that most of the remaining sets contain is factored out. */
 SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map_lattice *x, const uint32_t *meet,
                                             int meets, int op, int how) {
   uint32_t part[SETTP_MAP_MEETS_MAX], rest[SETTP_MAP_MEETS_MAX], common = ~UINT32_C(0), single = 0, pick = 0;
@@ -5726,8 +5729,8 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
 
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth);
 
-/* N5: leaves A + floor(F / c) with the same c, and leaves A without quotients, are the quotient by c of the lattice of the leaves c * A + F. Return
- * it if it saves more divisions than it adds products. */
+/* N5: the leaves A + floor(F / c), all with the same c, and leaves A without quotients are the quotient by c of a lattice with the leaves c * A + F
+ * and c * A. Return this quotient if it saves more divisions than it adds products. */
 SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y = *x;
   int64_t c = 0;
@@ -5785,8 +5788,8 @@ SETT_INLINE int settp_map_lattice_numbers(const settp_map_engine *e, int32_t l, 
   return n;
 }
 
-/* Return the form front + factor * y of a reduced lattice, for an atom y. The lattice of the negated leaves is used instead if it has fewer numbers
- * or its atom exists already. */
+/* Return a reduced lattice as the form front + factor * y with an atom y. The lattice of the negated leaves is stored instead if it has fewer numbers
+ * or is already an atom. */
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth) {
   settp_map_lattice way[2];
   int64_t g[2];
@@ -5944,8 +5947,8 @@ SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
   known->range = NULL;
 }
 
-/* R0: return floor(x / c), c > 1, for x a sum of k * y over nodes y. Search a divisor g of c such that the y whose coefficients g does not divide sum up to
- * less than g, so that they vanish. Return SETTP_MAP_NONE if there is no such g. */
+/* R0: return floor(x / c), c > 1, where x is a sum of terms k * y. Search a divisor g of c such that the terms whose coefficients g does not divide
+ * have a sum in one interval of g values; the quotient is then computed without these terms. Return SETTP_MAP_NONE if there is no such g. */
 SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x,
                                          int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 16 };
@@ -6133,7 +6136,8 @@ SETT_INLINE int32_t settp_map_lin_positive(settp_map_engine *e, int32_t l, int64
   return settp_map_lin_make(e, settp_map_mod(e->lin[l].constant, m), n);
 }
 
-/* The same with coefficients in (-m/2, m/2]. Return SETTP_MAP_NONE if none of them is negative, or if one is less than -1. */
+/* Return the form with each coefficient replaced by its residue modulo m in (-m/2, m/2]. Return SETTP_MAP_NONE if no residue is negative, or if one
+ * is less than -1. */
 SETT_INLINE int32_t settp_map_lin_minus_one(settp_map_engine *e, int32_t l, int64_t m) {
   int32_t i, quotient = 0, rest = 0, minus = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -6209,7 +6213,7 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
     }
   } else if (x->kind == SETTP_MAP_ATOM_OTHER && x->op == SETTP_MAP_MUL) {
     settp_map_monomial m;
-    if (!settp_map_monomial_of(e, q, 1, &m)) { /* q is a product of more factors than are sorted */
+    if (!settp_map_monomial_of(e, q, 1, &m)) { /* q has more factors than a monomial can hold */
       m.count = 2;
       m.factor[0] = x->a;
       m.factor[1] = x->b;
@@ -6280,7 +6284,8 @@ SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first,
   return n > 1 << 28 ? 1 << 28 : (int32_t)n;
 }
 
-/* Return the number of nodes that a constant adds to `count` terms. One more is a minus before the first term if nothing is positive. */
+/* Return the number of nodes that a constant adds to a sum of `count` terms. If nothing in the sum is positive, the minus before the first term is
+ * one more node. */
 SETT_INLINE int32_t settp_map_constant_nodes(int64_t constant, int32_t count, int positive) {
   return (constant ? 2 : 0) + !(positive || constant > 0 || !count);
 }
@@ -6295,7 +6300,7 @@ SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
   return e->lin[l].plain = n + settp_map_constant_nodes(e->lin[l].constant, count, positive);
 }
 
-/* Estimate the number of nodes of a printed sum. If it becomes smaller, one digit of the sum is printed as a mod. */
+/* Estimate the number of nodes of a printed sum. One digit of the sum is counted as a mod if the sum then has fewer nodes. */
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   int count;
@@ -6496,8 +6501,9 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
   return best_turned && !settp_map_mul(best_t, m - 1, &up) ? settp_map_lin_scale(e, left, 1, up) : left;
 }
 
-/* Find the terms of a that may be moved into a quotient with this form and coefficient k. Bit i stands for term i. moves[0] receives terms that k
- * divides and whose atom occurs in the form. moves[1] receives also quotients of the form's variables. Both are 0 if a has more than 64 terms. */
+/* Find the terms of a that may be moved into the quotient k * floor(form.lin / form.c). Bit i stands for term i. moves[0]: the terms that k divides
+ * and whose atom is in form.lin. moves[1]: these, and the quotients that k divides and that use only variables of form.lin. Both are 0 if a has more
+ * than 64 terms. */
 SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k,
                                    uint64_t *moves) {
   const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count,
@@ -6568,8 +6574,8 @@ SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
 }
 
 /* P4: remove the heaviest quotient from l, with all terms that can be moved into it. Return the form that remains. If the quotient's form or its
- * coefficient is negative, the negated form is tried, too. If another quotient is equally heavy but has the other sign, and the heaviest one can be
- * moved into it, it is tried, too. */
+ * coefficient is negative, the negated form is tried, too. A quotient of equal weight and opposite sign is tried, too, if the heaviest one can be
+ * moved into it. */
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip,
                 absorb, alone, first, best_atom = 0;
@@ -6809,8 +6815,8 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
   return part->nodes ? best : SETTP_MAP_NONE;
 }
 
-/* P11: print k * floor(a / b) + k, for a form b that is at least 1, as k * ((a + 1) ceildiv b); the summand k is taken from the constant. Return 0 if
- * this is not shorter. */
+/* P11: print k * floor(a / b) + k, for a form b that is at least 1, as k * ((a + 1) ceildiv b); the summand k is a part of the form's constant.
+ * Return 0 if this is not shorter. */
 SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, int64_t *constant, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   int32_t up, b = x->b, a = x->a;
@@ -6941,8 +6947,8 @@ SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, in
   return n;
 }
 
-/* P7: print the exclusive or of fields and a number, divided by 2^lo, for bits lo .. hi - 1. If several fields must be cut at their lower end, the
- * cut is made once, around their exclusive or; and likewise at the upper end. */
+/* P7: print bits lo .. hi - 1 of the exclusive or of fields and a number, divided by 2^lo. If several fields must be cut off below lo, their
+ * exclusive or is cut instead, in one operation. The same holds for bits from hi on. */
 SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field *field, int fields, int64_t number,
                                            int lo, int hi, sett_expr *out) {
   sett_expr expr[SETTP_MAP_FIELDS_MAX], x;
@@ -7166,7 +7172,8 @@ SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k,
     } else n += settp_map_term_symbols(t.k, settp_map_atom_symbols(e, t.atom));
     positive |= t.k > 0;
   }
-  if ((quotients || lattices) && count > 1 && settp_map_print(e, l)) /* count the printed form, which has digits */
+  /* the printed form has digits, so count its symbols */
+  if ((quotients || lattices) && count > 1 && settp_map_print(e, l))
     return settp_map_expr_symbols(e->arena, e->lin[l].expr) + (size ? settp_map_term_symbols(k, size) : 0);
   if (constant) n += settp_map_term_symbols(1, 1);
   positive |= constant > 0;
@@ -7237,7 +7244,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
   int64_t best_f = 1;
   sett_expr expr = 0;
   int i, j, m, members, way;
-  /* what all operands of an atom have in common is moved out by the caller */
+  /* the caller moves out what all operands of an atom have in common */
   if (n < 2 || (n == 2 && !depth)) return n;
   for (i = 0; i < n; ++i) own[i] = x[i].lin < 0 ? 0 : settp_map_symbols(e, x[i].lin, 0, 0);
   for (i = 0; i < n; ++i)
@@ -7426,7 +7433,7 @@ SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *lea
   return out->left >= 0;
 }
 
-/* Return 1 if a leaf has a quotient that also occurs in l. */
+/* Return 1 if a leaf contains a quotient that is also in a term of l. */
 SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, const int32_t *leaf, int leaves) {
   int32_t i;
   int n;
@@ -7438,9 +7445,9 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
   return 0;
 }
 
-/* P8: print the first minimum or maximum in l with terms moved into its leaves so that the whole has the fewest symbols; if equal, with the largest
- * factor outside; if equal, with the least outside. With `shared`, only a minimum or maximum that has a quotient of l in a leaf is tried. Return the
- * form that remains. */
+/* P8: print the first minimum or maximum in l, with terms of l moved into its leaves. Of all ways to move terms, take the one with the fewest
+ * symbols; among equals, the one with the largest factor outside, then the one with the shortest rest. With `shared`, only a minimum or maximum that
+ * has a quotient of l in a leaf is tried. Return the form that remains. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
   int32_t leaf[SETTP_MAP_SHOWN_MAX], tried[5], rest, at;
   int count, leaves = 0, which, how, n;
@@ -7512,7 +7519,7 @@ SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, in
   if (!e->lin[l].op || nodes < 4 || e->lin[l].tree > nodes || !settp_map_print_searches(e)) return nodes;
   a = e->lin[l].a;
   b = e->lin[l].b;
-  /* not tried if it would be longer, because printing the operands takes time */
+  /* skip this if the result would be longer, because printing the operands takes time */
   if (settp_map_estimate(e, a) + settp_map_estimate(e, b) > nodes + 8) return nodes;
   x = settp_map_print(e, a);
   y = x && x < nodes ? settp_map_print(e, b) : 0;
@@ -7672,7 +7679,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     return 0;
   }
   nodes = nodes > 1 ? nodes - 1 : 1;
-  e->lin[l].expr = sum; /* stored before fields are printed, because the source of a field may contain l */
+  e->lin[l].expr = sum; /* store this print before fields are printed, because the source of a field may contain l */
   e->lin[l].nodes = nodes;
   if (e->xors && quotients && !xors && !again) nodes = settp_map_print_flipped(e, l, nodes, &sum);
   if (!again) nodes = settp_map_print_operation(e, l, nodes, &sum);
@@ -7690,7 +7697,7 @@ typedef struct settp_map_domain {
   int64_t *modulus, *residue;
   int changed, empty, xors; /* xors: 1 if the engine reads xor from its start on */
   int32_t work;             /* number of forms that may still be made; all searches end when it is 0 */
-  /* 1 if bounds and constraints come from an earlier round, so that enumeration changes nothing */
+  /* 1 if bounds and constraints come from an earlier round. Enumerating constraints again would change nothing, so it is left out */
   int done;
   int same;        /* 1 if this round left bounds and constraints unchanged */
   int64_t *points; /* space for the sample points of that round, or NULL */
@@ -7834,7 +7841,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
   if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN)
     return;
-  /* its residue class was narrowed in this round, so y is no longer the variable of this form */
+  /* the residue class of the variable was narrowed in this round, so y no longer stands for it */
   if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return;
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
     settp_map_form form = e->form[f];
@@ -8213,7 +8220,7 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
     return 0;
   }
   for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
-  /* test points alternately from both ends of the box, because the bounding box is then often complete after a few */
+  /* test points alternately from both ends of the box, because the bounding box is then often complete after a few points */
   for (done = 0; !done && !failed; ++mirror) {
     int back = count > 1 && mirror % 2, ok;
     if (back)
@@ -8265,7 +8272,7 @@ typedef struct settp_map_kept { /* a constraint that remains: form in [lo, hi] *
   int32_t form;
 } settp_map_kept;
 
-/* Add a constraint to the list, or intersect it with one on the same form. Return the new number of constraints. */
+/* Add a constraint to the list; if the list has a constraint on the same form, intersect the two instead. Return the new number of constraints. */
 SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n, settp_map_kept one) {
   int j;
   for (j = 0; j < n && kept[j].form != one.form; ++j) {}
@@ -8427,7 +8434,8 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   return c;
 }
 
-/* Limit an engine to the work that remains for all rounds: the number of forms, and of values computed by enumerating proofs. */
+/* Limit the engine to the work that remains for all rounds: limit the number of forms, and the number of values that proofs by enumeration compute.
+ */
 SETT_INLINE void settp_map_work_limit(settp_map_engine *e, int32_t work) {
   if (e->lin_limit > work) e->lin_limit = work;
   if (e->points > (int64_t)work * SETTP_MAP_POINTS_A_FORM) e->points = (int64_t)work * SETTP_MAP_POINTS_A_FORM;
@@ -8435,7 +8443,7 @@ SETT_INLINE void settp_map_work_limit(settp_map_engine *e, int32_t work) {
   e->points_given = e->points + e->own_points;
 }
 
-/* Return the work that remains after this engine. */
+/* Return the part of `work` that this engine has not used. */
 SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work) {
   int64_t done = e->lins + (e->points_given - e->points - e->own_points) / SETTP_MAP_POINTS_A_FORM;
   return done < work ? work - (int32_t)done : 0;
@@ -8548,7 +8556,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
       uint64_t step = draw == 0   ? 0
                       : draw == 1 ? steps
                                   : settp_map_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
-      /* some points are near the lower corner, because constraints often leave only that */
+      /* draw some points near the lower corner, because often only points there satisfy the constraints */
       if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8;
       x[i] = (v->lo < -limit ? settp_map_floor(lo, m) * m + settp_map_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
@@ -8562,7 +8570,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
   e->sampled = 1;
 }
 
-/* Start an engine for expressions of the map over its solved domain. The engine knows what the constraints say about their forms. */
+/* Start an engine for the results of a map whose domain d is solved. The engine is given what the constraints say about forms. */
 SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map,
                                         settp_map_domain *d, const sett_map_constraint *constraint, int constraints,
                                         uint32_t nodes) {
@@ -8624,7 +8632,7 @@ typedef struct settp_map_asked {
 } settp_map_asked;
 
 typedef struct settp_map_carry { /* State that one round of simplify passes to the next. */
-  int32_t work;                  /* work that remains; also 0 if the result cannot change again */
+  int32_t work;                  /* number of forms that may still be made; also 0 if the result cannot change again */
   int done, found, xors;
   int64_t *points;
 } settp_map_carry;
@@ -8723,7 +8731,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
       of[n] = j;
       ask[n++] = rest[j];
     }
-    for (;; n /= 2) { /* if all together have too many points, try half of them */
+    for (;; n /= 2) { /* if all forms together have too many points, try half of the forms */
       holds = settp_map_prove_points(e, ask, n, 0, 0);
       if (n == 1 || e->points < left) break;
     }
@@ -8921,7 +8929,8 @@ SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, 
   return order < 0;
 }
 
-/* Apply the rules until nothing changes. If the results go in a circle, return its smallest map. With xors, apply X4 from the start. */
+/* Apply the rules until the map no longer changes. If the maps repeat in a cycle, return the smallest map of the cycle. With xors, apply X4 from the
+ * start. */
 SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int xors) {
   enum { SETTP_MAP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -9010,7 +9019,7 @@ typedef struct settp_map_matrix {
   int pivot[SETTP_MAP_BITS_MAX];
   sett_map_interval *bound; /* the bounds of each result */
   int ins, outs, rank;
-  int full; /* 1 if the domain consists of all values of these bits */
+  int full; /* 1 if the domain contains every combination of values of the variable bits */
 } settp_map_matrix;
 
 SETT_INLINE void settp_map_set_clear(settp_map_bit_set *x) {
@@ -9138,7 +9147,7 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
   return m;
 }
 
-/* Return the number of the equation whose variable bit is bit `place` of the same variable as that of equation i, or -1. */
+/* Equation i has a variable bit as its pivot. Return the number of the equation whose pivot is bit `place` of the same variable, or -1. */
 SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int place) {
   int k;
   for (k = 0; k < m->rank; ++k)
@@ -9146,7 +9155,7 @@ SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int plac
   return -1;
 }
 
-/* Return 1 if result bit j + n is n places above result bit j in the same result, and equation i contains it. */
+/* Return 1 if result bit j + n is n bits above result bit j in the same result, and occurs in equation i. */
 SETT_INLINE int settp_map_matrix_holds(const settp_map_matrix *m, int i, int j, int n) {
   int to = j + n;
   return i >= 0 && to >= 0 && to < m->outs && m->out[to].of == m->out[j].of &&
@@ -9687,7 +9696,8 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
   for (i = 0; i < map.results; ++i) settp_map_used_variables(arena, map.result[i], used, 1, &full);
   if (full || !settp_map_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < map.constraints; ++i) { /* the other constraints, in groups that share variables */
+  /* put the constraints that are not taken into groups that share variables */
+  for (i = 0; i < map.constraints; ++i) {
     size_t keep = arena->top;
     sett_map alone = map;
     int feasible;
@@ -10030,7 +10040,7 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   for (i = 0; i < map.results && atom; ++i) {
     settp_map_engine *e = &a.engine;
     settp_map_class c = settp_map_class_of_lin(e, atom, result[i]);
-    /* an equality p = k does not change result - t * p + t * k, whose values may be narrower */
+    /* where a constraint says p = k, result - t * p + t * k has the values of the result, and its interval may be narrower */
     for (j = 0; j < a.constraints && fact; ++j) {
       int32_t p = (int32_t)a.constraint[j].expr, n, other;
       if (a.constraint[j].lo != a.constraint[j].hi) continue;
@@ -10141,7 +10151,8 @@ SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64
   return 1;
 }
 
-/* Split variable v into two, quotient and remainder, where v + offset (or offset - v) is a multiple of c. */
+/* Split variable v into a quotient and a remainder by c. Groups of c values begin where v + offset is a multiple of c; with `negative`, they end
+ * where offset - v is a multiple of c. */
 SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset,
                                     int negative) {
   int n = sett_map_variables(*map), exact, full = 0, i, uses[2];
@@ -10159,7 +10170,7 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   all = *map;
   next = settp_map_stripe(arena, all, v, c, base);
   if (next.kind != SETT_MAP_DEFINED) return 0;
-  /* drop the bounds of v. This is correct if only one of the two digits is used and takes all its values */
+  /* drop the bounds of v. This is correct if the map uses only one of the two digits of v, and this digit takes all its values */
   if (!exact) {
     next.constraints = 0;
     if (map->constraints) return 0;
@@ -10248,7 +10259,7 @@ typedef struct settp_map_solver {
   int equations, sums, seens, changed, tries;
 } settp_map_solver;
 
-/* Return a form whose atoms are all known as an expression of the results; 0 if some atom is unknown. */
+/* Return a form as an expression of the results; return 0 if an atom of the form has no known expression. */
 SETT_INLINE sett_expr settp_map_known_form(const settp_map_solver *s, int32_t l) {
   settp_map_engine *e = s->e;
   sett_expr sum;
@@ -10442,8 +10453,8 @@ typedef struct settp_map_cutting { /* A split of a form: form = k * above + belo
   int *tries;
 } settp_map_cutting;
 
-/* below may be changed by multiples of k. Test if seed + ((below - seed) modulo k) lies in an interval of k values, so that the form is split there.
- */
+/* Try to split a form above * k + below. Multiples of k may be moved from `below` to `above`, so `below` is replaced by seed + ((below - seed) modulo
+ * k). Return 1 if this lies in an interval of at most k values. */
 SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
   int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
@@ -10483,8 +10494,8 @@ SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut,
   return 0;
 }
 
-/* Try the digit of every quotient q = floor(F / c) as a seed. Also try the digits of two quotients of one form, because q1 = floor(F / c1) gives q =
- * floor(q1 / (c / c1)). */
+/* Call settp_map_try_seeds for the digit of every quotient q = floor(F / c), and for the digit that two quotients of the same form make: with q1 =
+ * floor(F / c1), q = floor(q1 / (c / c1)). */
 SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *cut) {
   int32_t q, i, f, g;
   for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
@@ -10505,8 +10516,8 @@ SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *
 }
 
 /* If the form of an equation is k * A + B with B in [b, b + k - 1], then A = floor((value - b) / k) and B = value - k * A. These two equations
- * replace it. With effort 1, digits of quotients are tried as seeds of B. A single weight may then lead nowhere, so all weights are tried, and the
- * equation stays. */
+ * replace it. With effort 1, B may also be built on the digit of a quotient. The split by the first possible weight k may then lead nowhere, so all
+ * weights are tried, and the old equation stays. */
 SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effort) {
   enum { SETTP_MAP_MOST_WEIGHTS = 48 };
   settp_map_engine *e = s->e;
@@ -10537,8 +10548,9 @@ SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effo
   }
 }
 
-/* Eliminate an atom that two equations share. The pair is chosen whose new form is cheapest and was no equation before. effort 0: the atom is a
- * quotient, and the new form is cheaper than one of the old ones; 1: the atom is a quotient; 2: any atom. */
+/* Eliminate an atom that two equations share. Of all pairs of equations, take the pair whose new form is cheapest; a form that was an equation before
+ * is not taken. effort 0: the atom must be a quotient, and the new form must be cheaper than one of the two old forms. effort 1: the atom must be a
+ * quotient. effort 2: any atom. */
 SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
   settp_map_engine *e = s->e;
   int i, j, n, k, best_i = -1, best_j = -1;
@@ -10596,7 +10608,7 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   for (i = 0; i < map.results && result; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
   for (i = 0; i < n && variable; ++i) variable[i] = settp_map_lin_variable(e, i);
   s.e = e;
-  s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* equations of bits whose bits are unknown may add atoms */
+  s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* equations whose bits are not all known may add atoms */
   s.equations = s.sums = s.seens = s.tries = 0;
   s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * 2 * sizeof *s.equation);
   s.seen = (int32_t *)settp_map_take(arena, SETTP_MAP_SEEN_MAX * sizeof *s.seen);
@@ -10641,9 +10653,9 @@ SETT_INLINE sett_map settp_map_with_variables(sett_map_arena *arena, sett_map ma
   return map;
 }
 
-/* Write every variable of a map as an expression of its results that is correct at every image. In the expressions, variable i is result i. Return 1
- * if all were found, 0 if not, -error. The equations of the variables are solved first. If this fails, the variables are split into digits; then both
- * are repeated with more effort. */
+/* Write every variable of a map as an expression of its results that is correct at every image. Variable i of such an expression stands for result i.
+ * Return 1 if all variables were found, 0 if not, -error. First, the equations of the results are solved for the variables. If this fails, the
+ * variables are split into digits, and the equations are solved for the digits. If this fails, too, both are repeated with more effort. */
 SETT_INLINE int settp_map_left_inverse(sett_map_arena *arena, sett_map map, sett_expr *out) {
   size_t keep = arena->top;
   int n = sett_map_variables(map), i, efforts, code = 0;
@@ -10913,10 +10925,11 @@ typedef struct settp_map_study {
   sett_expr *back; /* each variable as an expression of the results */
   int left;        /* 1: back is correct at every image; 0: no such expressions were found */
   int error;
-  const settp_map_matrix *matrix; /* its matrix if it is a map of bits, or NULL */
+  /* the matrix of the map if every result bit is a sum of variable bits modulo 2; otherwise NULL */
+  const settp_map_matrix *matrix;
 } settp_map_study;
 
-/* Find the matrix, also of the given results, in which sums modulo 2 are still written as such. */
+/* Compute the matrix of bits of y. It is read from the given results of `map`, in which sums modulo 2 are still written as such. */
 SETT_INLINE void settp_map_study_bits(sett_map_arena *arena, settp_map_study *y, const sett_map *map) {
   sett_map s = y->s;
   s.result = map->result;
@@ -11399,7 +11412,8 @@ SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_ma
 
 /* ======================================================================= bodies: inverse ==== */
 
-/* `both` has results and, after the first `goal` of them, variables. Return 1 if the map back computes the latter from the former. */
+/* The results of `both` are `goal` results, followed by variables. Return 1 if the map `back` computes these variables from the first `goal` results.
+ */
 SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
   sett_map there = both, goes = both;
   if (both.kind != SETT_MAP_DEFINED) return 0;
@@ -11464,14 +11478,14 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
  * lower bound lo, except for step and level, which are counted from 0. */
 typedef struct settp_map_places {
   int64_t step, level; /* step: result(v) is not result(v - 1) + 1. level: result(v) is not result(v - 1) */
-  int64_t own_step;    /* the gcd of the distances v - lo of the same positions as in step */
+  int64_t own_step;    /* the gcd of v - lo over the positions v that `step` counts */
   int64_t align;       /* the gcd of all values of result(v) - (v - lo) */
   int64_t edge;        /* one of v - 1 and v is inside the domain, the other outside */
 } settp_map_places;
 
 SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
-/* Record what happens between v - 1 and v: before and now are the codes of the evaluation and the results. */
+/* Record what changes from v - 1 to v: before and code are the codes of the evaluations at v - 1 and v, old and now the results. */
 SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code,
                                  int64_t now) {
   int64_t from = settp_map_difference(v, lo, 1), difference;
@@ -11488,8 +11502,8 @@ SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int
   if (difference != 0) p->level = settp_map_gcd_far(p->level, v);
 }
 
-/* Record the changes of a map with one result at all points of its box (`all`), or at some of them. With some, the true answer divides what is
- * recorded. Return 0 or an error. */
+/* Record where the only result of a map changes along a variable, at all points of its box (`all`) or at some of them. If only some points are
+ * visited, the true divisors divide the recorded ones. Return 0 or an error. */
 SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_map_places *p) {
   enum { SETTP_MAP_MOST_SAMPLES = 160, SETTP_MAP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11523,7 +11537,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
     if (i >= 0) ++point[i];
   }
   for (round = 0; !all && round < SETTP_MAP_MOST_SAMPLES; ++round)
-    /* k = -1 visits a random point; k >= 0 visits it with v moved next to a multiple of divisor k */
+    /* k = -1: visit a random point; k >= 0: visit this point after v was moved next to a multiple of divisor k */
     for (k = -1; k < divisors; ++k) {
       for (i = 0; i < n && k < 0; ++i) {
         int64_t end = settp_map_draw(&random, 0, 5);
@@ -11553,9 +11567,9 @@ SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int va
                                         s.linear && s.stride == stride);
 }
 
-/* Return a number that divides v - base for every v at which the only result of a simplified map does not step by stride; 0 if it always does. For a
- * divisor w, v is written as base + w * j + i; the result must then be linear in i. This is tested for w the powers of the primes that divide the
- * divisors in the map. */
+/* Return a number that divides v - base for every v at which the result does not step by stride; 0 if it always does. The simplified map has one
+ * result. A candidate w is tested by writing v as base + w * j + i; the result must then be linear in i. Candidates are powers of the primes that
+ * divide the divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
                                         int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };
@@ -11588,11 +11602,12 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
     return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
-  return w == c || (w == -1 && c == 0) ? 0 : run; /* no multiple of run is among the values of v, except possibly 0 */
+  /* 0: no v - base is a multiple of run, except for the lowest v and for v = base */
+  return w == c || (w == -1 && c == 0) ? 0 : run;
 }
 
 /* Return 1 if every group of w values of a variable, counted from lo, is wholly inside or wholly outside the domain of a simplified map. A constraint
- * passes the test if it is start + stride * i for the value i in a group, and its bounds lie between two groups, at all points of the box. */
+ * satisfies this if, at all points of the box, its expression is start + stride * i for value i of a group, and its bounds lie between two groups. */
 SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi,
                                        int64_t w) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11719,7 +11734,8 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     }
     out[i].contiguous_exact = step == seen.step;
     out[i].broadcast_exact = level == seen.level;
-    /* a break beyond the extent of v may not exist; so step is reduced to a divisor of the extent, which is correct with it and without it */
+    /* step may exceed the extent of v, and then it is not known if there is a break at all. A common divisor of step and the extent is correct in
+     * both cases */
     if (!out[i].contiguous_exact && step > extent) step = settp_map_gcd(step, extent);
     if (!out[i].broadcast_exact && level > extent) level = settp_map_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
@@ -12063,7 +12079,8 @@ SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   if (!low && !high) settp_map_put(c->out, "1");
 }
 
-/* Print a result for its place in a larger C text. After a pointer, a text that subtracts is put in parentheses, so that it is one number. */
+/* Print a result as a part of a larger C text. After a pointer, a result that subtracts gets parentheses, so that nothing is subtracted from the
+ * pointer. */
 SETT_INLINE void settp_map_c_result(settp_map_c *c, sett_expr e, int place) {
   size_t before = c->out->length;
   c->subtracts = 0;
@@ -12174,7 +12191,7 @@ SETT_INLINE sett_expr settp_map_above(sett_map_arena *arena, sett_expr a, int pl
  * bit is a sum modulo 2. */
 SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_operand *operand, int operands) {
   sett_expr sum = sett_map_constant(arena, 0), part = 0, bit;
-  /* bits: 1 if every bit is taken from each operand alone, because a sum of operands may overflow */
+  /* bits: 1 if the bits of each operand are taken separately, because the sum of the operands may overflow */
   int i, j, n, width = 0, sign = 0, bits;
   for (i = 0; i < operands; ++i) {
     if (operand[i].width > width) width = operand[i].width;
@@ -12215,8 +12232,8 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
   return sum;
 }
 
-/* Write the operands of a xor node; operands that are xor nodes themselves are replaced by theirs. Return the number of operands. Return 0 if one has
- * no bounds, or if there are too many. */
+/* Write the operands of a xor node. The operands of xor nodes among them are written in place of these nodes. Return the number of operands. Return 0
+ * if an operand has no bounds, or if there are too many. */
 SETT_INLINE int settp_map_operands(const sett_map_arena *arena, sett_expr expr, const sett_expr *made,
                                    const sett_map_interval *range, settp_map_operand *operand) {
   sett_expr stack[SETTP_MAP_OPERANDS_MAX];
@@ -12307,8 +12324,8 @@ SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const set
   return differs && x >= 0 && y >= 0;
 }
 
-/* Compare two simplified maps with the same domain as maps of bits, by their original results, in which sums modulo 2 are still written as such.
- * Return 1 if they are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
+/* Compare two simplified maps with the same domain, bit by bit. first and second are the original results, in which sums modulo 2 are still written
+ * as such. Return 1 if the maps are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
 SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map y, const sett_expr *first,
                                      const sett_expr *second, int64_t *point) {
   sett_map both = x, other = y;
@@ -12363,7 +12380,7 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
         point[v] = up;
         break;
       }
-      return -1; /* the caller tests if they differ there */
+      return -1; /* the caller tests if the maps differ at this point */
     }
   }
   return same;
@@ -12402,7 +12419,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
       sett_map one = map;
       const settp_map_node *node = settp_map_at(arena, list.handle[split]);
       sett_expr a = settp_map_a(node), b = settp_map_b(node);
-      /* first: 1 if operand a is the value. In the first turn the domain is restricted to a <= b, in the second to a > b */
+      /* first: 1 if the operation equals operand a on this part of the domain. In the first turn, the part is a <= b; in the second, it is a > b */
       int first = (node->op == SETTP_MAP_MIN) == !turn;
       settp_map_copy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
       constraint[map.constraints].expr = sett_map_sub(arena, a, b);

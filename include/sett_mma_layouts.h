@@ -439,7 +439,7 @@ typedef struct settp_mma_row {
   int outer[3], thread[3], stride[3], lanes;
 } settp_mma_row;
 
-/* A single number for a pair of group and operand. */
+/* The number of a pair (group, operand). */
 #define SETTP_MMA_KEY(group, operand) ((int)(group) * (int)SETT_MMA_OPERAND_COUNT + (int)(operand))
 
 SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {
@@ -527,7 +527,8 @@ SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
   for (l = 0; l < loops; ++l)
     if (kinds[l] != 'b' && kinds[l] != 'm' && kinds[l] != 'n' && kinds[l] != 'k')
       return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, l, 0);
-  for (d = fragment.rank; d-- > 0;) { /* from the innermost dimension on, each takes the next loop of its kind */
+  /* from the innermost dimension outwards, each dimension takes the next loop of its kind */
+  for (d = fragment.rank; d-- > 0;) {
     char dim = row.dims[d], kind = dim == 'M' ? 'm' : dim == 'N' ? 'n' : dim == 'B' ? 'b' : 'k';
     i = kind == 'm' ? 0 : kind == 'n' ? 1 : kind == 'b' ? 2 : 3;
     for (l = used[i] - 1; l >= 0 && kinds[l] != kind; --l) continue;

@@ -157,15 +157,17 @@ typedef struct sett_move_access {
 } sett_move_access;
 
 enum { SETT_MOVE_REGISTERS, SETT_MOVE_SHUFFLES, SETT_MOVE_SHARED };
-/* A plan. Numbers of operations are those in the code of one thread. turns and conflicts are summed over all warps. */
+/* A plan. Numbers of operations are those in the code of one thread. turns (passes over the banks of shared memory) and conflicts are summed over all
+ * warps. */
 typedef struct sett_move {
   int error;
   int yes, no;
-  const char *reason;  /* why there is no plan */
-  int64_t left, right; /* without a plan: the two numbers that differ, or -1 */
-  int32_t element;     /* without a plan: an element that is missing in a, or -1 */
-  int thread, reg;     /* without a plan: the thread and the register of b that need the missing element */
-  int rank;            /* number of dimensions of the array */
+  const char *reason; /* why there is no plan */
+  /* if two numbers (of lanes, warps, ..) differ, so that there is no plan: these numbers; otherwise -1 */
+  int64_t left, right;
+  int32_t element; /* without a plan: an element that is missing in a, or -1 */
+  int thread, reg; /* without a plan: the thread and the register of b that need the missing element */
+  int rank;        /* number of dimensions of the array */
   int64_t dims[SETT_MOVE_DIMS];
   int kind; /* how elements move: registers, shuffles or shared memory, whichever is cheapest */
   int bits, lanes, warps;
@@ -193,7 +195,9 @@ typedef struct sett_move {
   const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
   /* index (step * parts + part) * threads + thread: the register of a that the thread puts into its word; -1 means any */
   const int32_t *sent;
-  const int32_t *got; /* index thread * to + register: step * parts + part of the received value, if held is -1 */
+  /* index thread * to + register, used where held is -1: step * parts + part, the received word and its part from which this register of b gets its
+   * value */
+  const int32_t *got;
   const sett_move_access *store, *load;
 } sett_move;
 
@@ -306,8 +310,8 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
 
 /* ---- registers ---- */
 
-/* Write `held`: the registers whose value comes from the same thread. Values from another warp, or from no register, stay -1. Return 1 if no value is
- * missing. A register of b that needs no element gets the value that is cheapest to provide. */
+/* Write to `held`, for each register of b, the register of a in the same thread that has its value. -1 means that the value comes from another thread
+ * or is missing. Return 1 if there is no -1. A register of b that needs no element gets the register that is cheapest to provide. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
   int t, r, all = 1, none = work->none;
@@ -371,7 +375,7 @@ SETT_INLINE void settp_move_lanes_of(settp_move_work *work, int warp) {
       work->lanes_of[work->a->element[i]] |= (uint64_t)1 << (i / registers - first);
 }
 
-/* Return the lanes from which an element can be received. If it is `none`, these are all lanes. */
+/* Return the lanes from which element e can be received; all lanes if e is `none`. */
 SETT_INLINE uint64_t settp_move_may(const settp_move_work *work, int32_t e) {
   return e == work->none ? ~(uint64_t)0 : work->lanes_of[e];
 }
@@ -380,8 +384,8 @@ SETT_INLINE int settp_move_owns(const settp_move_work *work, int lane, int32_t e
   return (int)(work->lanes_of[e] >> lane & 1);
 }
 
-/* Choose the sender of each element that a lane lacks: the lane that has most of the elements still lacking, so that they share words; of equal ones
- * the nearest by XOR. */
+/* Choose the sender of each element that a lane lacks. It is the lane that has most of the elements still lacking, so that they share words. Among
+ * equal lanes, it is the lane with the smallest XOR distance. */
 SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *words) {
   int d, lanes = work->lanes, parts = work->parts;
   words->count = 0;
@@ -489,7 +493,8 @@ typedef struct settp_move_items {
   int tries;
 } settp_move_items;
 
-/* Return the lane from which lane d receives an item. sends has the elements that are already in the word of each lane in this step. */
+/* Return the lane from which lane d receives an item (registers of b that one word carries). `sends` has the elements that are already in the word of
+ * each lane in this step. */
 SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *want, int parts, const int32_t *sends,
                                   int d) {
   uint64_t may = ~(uint64_t)0;
@@ -566,7 +571,7 @@ SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_it
   return k == bits;
 }
 
-/* Return 1 if every lane that needs these registers of b can receive all of them from one lane. */
+/* Return 1 if every lane that needs these registers of b can receive all of them from a single lane. */
 SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const int16_t *reg, int parts) {
   const sett_move_table *b = work->b;
   int d, k;
@@ -579,7 +584,7 @@ SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const
   return 1;
 }
 
-/* Return 1 if there is a regular plan. varies lists the registers of b that it provides, without copies. */
+/* Return 1 if there is a regular plan. `varies` lists the registers of b that the plan must provide; copies are not among them. */
 SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words *words, int warp,
                                    const int16_t *varies, int count) {
   settp_move_items items;
@@ -589,7 +594,7 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
     items.count = 0;
     if (count % items.parts) continue;
     for (i = 0; i < count; ++i) taken[i] = 0;
-    for (i = 0; i < count; ++i) { /* combine each register with the next ones that can come from the same lanes */
+    for (i = 0; i < count; ++i) { /* combine each register with later registers that can come from the same lanes */
       int16_t *item = &items.reg[items.count * items.parts];
       if (taken[i]) continue;
       item[0] = varies[i];
@@ -785,8 +790,8 @@ SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *h
   return 1;
 }
 
-/* Write the registers of b that need more than a copy of one register of the same thread. A register that repeats another one is left out. Return
- * their number. */
+/* Write the registers of b that need more than a copy of one register of the same thread. A register with the same values as an earlier one is left
+ * out. Return the number of registers written. */
 SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *held, int16_t *varies) {
   const sett_move_table *b = work->b;
   int r, i, t, count = 0;
@@ -909,7 +914,7 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
 
 /* A candidate for the places of elements in shared memory: row-major with dimension `order` last, then padding or a swizzle. */
 typedef struct settp_move_places {
-  int given; /* 1 if the caller gave the places */
+  int given; /* 1 if the caller gave the place of each element in shared memory */
   int order, padding, every, swizzle[3];
   int64_t bytes, turns, conflicts;
   int stores, loads;
@@ -972,7 +977,8 @@ SETT_INLINE int64_t settp_move_place(const settp_move_work *work, const settp_mo
   return (int64_t)last + 1;
 }
 
-/* Return the number of turns that one access by a group of lanes of one warp takes. The access of lane i begins at byte bytes[i]. */
+/* Return the number of turns (passes over the banks of shared memory) that one access by a group of lanes of one warp takes. The access of lane i
+ * begins at byte bytes[i]. */
 SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   int64_t seen[SETT_MOVE_LANES_MAX * 4];
   int bank_of[SETTP_MOVE_BANKS], i, k, j, n = 0, turns = 0;
@@ -989,7 +995,8 @@ SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   return turns;
 }
 
-/* Add the accesses, turns and conflicts of the stores of a (side 0) or the loads of b (side 1) to the candidate's. Return the number of accesses. */
+/* Add the accesses, turns and conflicts of the stores of a (side 0) or of the loads of b (side 1) to those of the candidate. Return the number of
+ * accesses. */
 SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *shared, settp_move_places *c,
                                 int side) {
   const sett_move_table *table = side ? work->b : work->a;
@@ -1355,7 +1362,8 @@ SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char
   for (t = 0; t < lanes * warps; ++t)
     if (in[t]) mask[t / lanes] |= (uint64_t)1 << t % lanes;
   for (t = 1; t < warps; ++t) same &= mask[t] == mask[0];
-  for (k = 0; same && 1 << k < lanes; ++k) { /* test if the set is given by one bit of the lane */
+  /* test if one bit of the lane number decides which lanes are in the set */
+  for (k = 0; same && 1 << k < lanes; ++k) {
     uint64_t bit = 0;
     for (t = 0; t < lanes; ++t)
       if (t >> k & 1) bit |= (uint64_t)1 << t;

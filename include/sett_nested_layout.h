@@ -392,8 +392,8 @@ SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
 /* Return the number of copies of an element: its owners in one period of ids. All elements that have an owner have equally many. Return
  * SETT_NESTED_UNKNOWN if the number does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
-/* Return the number of different elements that all threads of a machine hold. Its subgroup ids are less than `subgroups`, its thread ids less than
- * `threads`. No thread of the machine computes the other elements. */
+/* Return the number of different elements that the threads of a machine hold together. The machine has the subgroup ids below `subgroups` and the
+ * thread ids below `threads`. No thread of the machine computes the other elements. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
@@ -437,9 +437,9 @@ SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
  * element and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; next needs owner.
  * Return 0. For a layout that is failed or too large, write nothing and return the error. */
 SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
-/* Return the number of those indices of dimension dim that (subgroup, thread) holds and that are less than bound. They are the first ones in the
- * order (batch, outer, element), so a mask with this bound is, within the thread, a mask with the returned bound. (IREE's create_mask gives 0 to all
- * threads after the one in which the bound lies.) */
+/* Return how many of the indices of dimension dim that (subgroup, thread) holds are less than bound. These indices come first in the order (batch,
+ * outer, element). So a mask with this bound is, within the thread, a mask with the returned bound. (IREE's create_mask gives 0 to all threads after
+ * the one in which the bound lies.) */
 SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
                                       int64_t bound);
 
@@ -450,9 +450,9 @@ SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *lay
 /* Dimension i of the result is dimension map[i]; if map[i] is -1, it has size 1. Dimensions may be missing in map. A dimension may occur twice only
  * if it is not distributed over threads or subgroups, because the strides would overlap. */
 SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
-/* Return the layout of a value with the indices result[0], result[1], .., which are loop numbers. Operand i has the layout layouts[i]; its dimension
- * d is indexed by loop maps[i][d], or by none if that is -1. The function refuses if operands disagree on a loop, or if no operand has it. Loop
- * numbers are less than 24. */
+/* Return the layout of a value whose dimension i is indexed by loop result[i]. Operand i has the layout layouts[i]; its dimension d is indexed by
+ * loop maps[i][d], or by no loop if that is -1. The function refuses if two operands distribute a loop differently, or if a loop of the value indexes
+ * no operand. Loop numbers are less than 24. */
 SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result);
 /* Return the layout for another shape in which every thread holds the same elements, by row-major number. Slots keep their order if each digit can
@@ -1183,7 +1183,7 @@ SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim,
   element = layout->field[SETT_NESTED_ELEMENT][dim];
   step = element * layout->field[SETT_NESTED_THREAD][dim];
   runs = layout->field[SETT_NESTED_BATCH][dim] * layout->field[SETT_NESTED_OUTER][dim];
-  /* the first of the runs of adjacent indices that the thread holds, one for each combination of batch and outer */
+  /* for each combination of batch and outer, the thread holds one run of adjacent indices; find the start of the first run */
   left = settp_nested_first(layout, dim, subgroup, thread);
   if (bound <= left) return 0;
   left = bound - left;
@@ -1230,8 +1230,8 @@ SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_neste
   return 1;
 }
 
-/* Return 1 if a digit is the same function of the id in both layouts. A digit that is not always 0 determines its stride and its tile. Its weight is
- * then equal, too, because both layouts have the same size and the same runs. */
+/* Return 1 if a digit is the same function of the id in both layouts. A digit that is always 0 needs the same stride; any other digit needs the same
+ * tile, too. The weights are then equal, because both layouts have the same size and the same runs. */
 SETT_INLINE int settp_nested_same_digit(const sett_nested_layout *a, const sett_nested_layout *b, int level, int d) {
   int stride = level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE;
   if (a->field[stride][d] != b->field[stride][d]) return 0;
@@ -1239,7 +1239,7 @@ SETT_INLINE int settp_nested_same_digit(const sett_nested_layout *a, const sett_
 }
 
 /* The digits of a slot number, the most minor first: size, dimension, and difference of the index between adjacent values. Digits that continue each
- * other are merged, so two functions of the slot are equal only if their lists are. */
+ * other are merged, so two functions of the slot are equal only if their lists of digits are equal. */
 typedef struct settp_nested_steps {
   int count, dim[3 * SETT_NESTED_MAX_RANK];
   int64_t size[3 * SETT_NESTED_MAX_RANK], weight[3 * SETT_NESTED_MAX_RANK];
@@ -1547,7 +1547,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
   return sett_nested_check(&layout);
 }
 
-/* Distribute the dimensions of a layout over the counts of a list, at a level (subgroups or threads); strides are row-major over the counts. */
+/* Distribute each dimension d over the subgroups or threads (`level`) that the list counts, in the entry counts->map[d] of the list. Strides are
+ * row-major over the list. */
 SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
                                                   const sett_nested_counts *counts) {
   int64_t stride, before;

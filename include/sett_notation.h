@@ -233,7 +233,8 @@ enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH 
 typedef struct sett_notation_mode {
   int rank;   /* number of modes; -1: a leaf; SETT_NOTATION_SKIP: the _ of a tile */
   int places; /* number of places in a stride (coordinate), for instance 2 for 1@0@1; -1 marks a tuple of tilers */
-  int32_t place[SETT_NOTATION_PLACES]; /* the places of the stride, innermost first, as in the text */
+  /* the places that a stride such as 5@0@1 names, innermost first, as in the text */
+  int32_t place[SETT_NOTATION_PLACES];
   int64_t size, stride;
   const struct sett_notation_mode *mode;
 } sett_notation_mode;
@@ -315,10 +316,11 @@ typedef struct sett_notation {
   /* STRIDES: the strides in elements. A tag: the strides of its outer dimensions in elements */
   int64_t strides[SETT_NOTATION_DIMS], offset;
   int order[SETT_NOTATION_DIMS]; /* the outer dimensions of a tag, the outermost first */
-  int blocks;                    /* of a tag: the number of its inner blocks, outermost first */
+  int blocks; /* number of inner blocks of a tag. The next two arrays list them, the outermost block first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
-  const sett_notation_linear *linear; /* TRITON: the layout. PADDED: the layout from the number to the index */
+  /* TRITON: the layout. PADDED: the layout from number i of sett_notation_padded to the index */
+  const sett_notation_linear *linear;
   const sett_notation_tiled *tiled;   /* MOSAIC */
   const sett_notation_padded *padded; /* PADDED */
 } sett_notation;
@@ -365,9 +367,9 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
  * the chain a o 0 o b. A mode of size 1 may have any stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
-/* Return the offsets that a leaves out. The image of R is ordered; it has only 0 in common with that of a. bound limits the offsets: a tuple, or a
- * layout whose shape is used; NULL means the cosize of a. If a stride does not divide a gap, the gap is rounded down, as in CuTe: for (4,2):(1,6) and
- * bound 24 the result is 2:12, and the offsets 4, 5, 10, 11 are in neither image. */
+/* Return the complement of a: R enumerates offsets that a leaves out, in ascending order, and has only offset 0 in common with a. bound limits the
+ * offsets: a tuple, or a layout whose shape is used; NULL means the cosize of a. If a stride does not divide a gap, the gap is rounded down, as in
+ * CuTe: for (4,2):(1,6) and bound 24 the result is 2:12, and the offsets 4, 5, 10, 11 are in neither image. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
 /* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of a are coordinates, i is a coordinate. */
@@ -833,8 +835,8 @@ SETT_INLINE int64_t settp_notation_by(settp_notation_calc *calc, int op, int64_t
                                                    : sett_map_mod(calc->work.arena, (sett_expr)a, by));
 }
 
-/* Apply a swizzle: XOR the bits from base on with those from base + shift on; if shift < 0, XOR the bits from base - shift on with those from base on.
- */
+/* Apply a swizzle to x: XOR the bits that begin at base + shift into those that begin at base; if shift < 0, the bits that begin at base into those
+ * that begin at base - shift. */
 SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const sett_notation_part *part, int64_t x) {
   int64_t to = part->shift < 0 ? part->base - part->shift : part->base;
   int64_t from = part->shift < 0 ? part->base : part->base + part->shift, k, result = x;
@@ -892,7 +894,7 @@ SETT_INLINE void settp_notation_put(settp_notation_calc *calc, sett_notation_mod
                                     const sett_notation_mode *leaf, int64_t what) {
   int i;
   for (i = leaf->places; i-- > 0 && value->rank >= 0;) {
-    /* a stride of 0 is the only one that names no place of the coordinate */
+    /* the stride is 0, because every other stride names a place of the coordinate */
     if (leaf->place[i] >= value->rank) return;
     value = (sett_notation_mode *)(uintptr_t)&value->mode[leaf->place[i]];
   }
@@ -1263,7 +1265,7 @@ SETT_INLINE int64_t settp_notation_value(settp_notation_work *work, const settp_
   return sum;
 }
 
-/* Return a coordinate of a shape whose leaves are variables of a map, from this one on. */
+/* Return a coordinate of this shape whose leaves are the variables *next, *next + 1, .. of a map. */
 SETT_INLINE sett_notation_mode settp_notation_variables(settp_notation_calc *calc, const sett_notation_mode *mode,
                                                         int *next) {
   sett_notation_mode result = *mode, *modes;
@@ -1355,8 +1357,8 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
 
 enum { SETTP_NOTATION_POINTS = 1 << 16 };
 
-/* What the leaves of b are composed with: a, or the mode of a that their strides name. sum[k] is the largest value that digit k of a reaches: the sum
- * over all leaves of b. */
+/* The layout with which a leaf of b is composed: a, or the mode of a that the stride of the leaf names. sum[k] is the largest value that digit k of
+ * this layout reaches when all leaves of b have their largest values. */
 typedef struct settp_notation_target {
   int places;
   int32_t place[SETT_NOTATION_PLACES];
@@ -1370,7 +1372,8 @@ enum { SETTP_NOTATION_TARGETS = 8 };
 typedef struct settp_notation_composing {
   settp_notation_work *work;
   const sett_notation_mode *a;
-  int64_t domain; /* the stride in the domain of b of its next leaf */
+  /* the stride of the next leaf of b in the domain of b: the product of the sizes of the leaves before it */
+  int64_t domain;
   int targets;
   settp_notation_target target[SETTP_NOTATION_TARGETS];
 } settp_notation_composing;
@@ -1449,9 +1452,9 @@ SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_no
   }
 }
 
-/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of b. If strides divide, the digits of a are used in order, from the stride
- * on, each of them completely. A leaf of the result ends where a digit of a ends, because the leaves of a are merged, so that the next stride is
- * another one. */
+/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of b. If the strides divide each other, the result takes digits of a in order
+ * and completely, from the digit in which `step` begins. Each digit of a ends a leaf of the result: the leaves of a are merged, so the stride of the
+ * next digit does not continue this one. */
 SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_composing *self,
                                                            const sett_notation_mode *leaf) {
   settp_notation_work *work = self->work;
@@ -1587,7 +1590,7 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
     int m;
     /* the stride of the leaf, counted in steps of digit k */
     unit = leaf->stride % step == 0 ? leaf->stride / step : 1;
-    /* number of indices of the leaf until digit k changes */
+    /* number of steps along the leaf between two changes of digit k */
     if (leaf->stride % step != 0) each = step / leaf->stride;
     if (leaf->stride % step == 0 && unit % target->flat.leaf[k].size == 0) continue; /* the leaf is above digit k */
     if (each >= leaf->size) continue;                                                /* the leaf is below digit k */
@@ -1834,9 +1837,9 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* Return the inverse of those leaves whose strides name a place below path (outermost first). The result has one mode for each place that follows
- * path. Its domain has the form of a value of a, including places that are named only by leaves of size 1, whose entry in domain is 0. open is as in
- * settp_notation_left_inverse; NULL asks for the right inverse. */
+/* Return the inverse of the leaves whose strides name a place below path (outermost first). The result has one mode for each place directly below
+ * path. Places that only leaves of size 1 name are included; the entry of such a leaf in domain is 0. open is as in settp_notation_left_inverse; NULL
+ * asks for the right inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
                                                          int *open) {
@@ -2153,7 +2156,7 @@ SETT_INLINE sett_notation_mode settp_notation_ordered(settp_notation_work *work,
   int i, j;
   all.count = 0;
   settp_notation_rank_all(work, shape, order, &all);
-  for (i = 0; i < all.count && !work->error; ++i) { /* find the smallest rank above the last one */
+  for (i = 0; i < all.count && !work->error; ++i) { /* find the smallest rank that is larger than the previous one */
     int next = -1;
     for (j = 0; j < all.count; ++j) {
       if (all.rank[j] > before && (next < 0 || all.rank[j] < all.rank[next])) next = j;
@@ -2204,8 +2207,8 @@ SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the longest n:1 with a(R(i)) = i for i < n, of at most 65536 points. n must end inside one leaf of R after complete leaves, so that R
- * composed with n:1 is a layout. */
+/* Return the longest n:1 with a(inverse(i)) = i for i < n, testing at most 65536 points. n is rounded down to a multiple of the size of the leaves
+ * that it covers completely, so that inverse composed with n:1 is a layout. */
 SETT_INLINE sett_notation_mode settp_notation_agreeing(settp_notation_work *work, const sett_notation_mode *a,
                                                        const sett_notation_mode *inverse) {
   settp_notation_flat flat, back;
@@ -2281,7 +2284,7 @@ SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, 
     result.stride = 0;
   } else if (factor % step != 0 || (mode->size % (factor / step) != 0 && (factor / step) % mode->size != 0)) {
     settp_notation_no(work, SETT_NOTATION_NO_RECAST, -1, 0, 0);
-    /* in this mode, factor / step old elements make up one new element. If the mode has fewer, it lies inside one new element */
+    /* in this mode, factor / step old elements make up one new element. A mode with fewer old elements lies inside one new element */
   } else {
     result.size = mode->size % (factor / step) == 0 ? mode->size / (factor / step) : 1;
     result.stride = mode->stride < 0 ? -1 : 1;
@@ -3272,7 +3275,7 @@ SETT_INLINE const char *settp_notation_key(int key) {
   return names[key];
 }
 
-/* Read [[0, 1], ..]: one basis for each bit of the block id. A basis is counted in parts of the array that a block holds. */
+/* Read [[0, 1], ..]: one basis for each bit of the block id. The unit of a basis is the part of the array that one block holds. */
 SETT_INLINE void settp_notation_read_blocks(settp_notation_reader *reader, settp_notation_encoding *encoding) {
   int i;
   encoding->blocks = 0;
@@ -3414,8 +3417,8 @@ SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_not
   }
 }
 
-/* Append what comes after an instruction's tile: the repetitions of the tile in registers, dimension by dimension; then the warps, of which those
- * that exceed the shape are copies; then the blocks. k is the dimension along which all warps have the same elements, or -1. */
+/* Append what follows the tile of an instruction: register bits for the repetitions of the tile, dimension by dimension; then the warps; then the
+ * blocks. Warps that exceed the shape hold copies. k is the dimension along which all warps have the same elements, or -1. */
 SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape, const int *order, const int *warp_order, int k) {
   settp_notation_work *work = tiling->work;
@@ -4031,7 +4034,8 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
   } else if ((held = settp_notation_attribute(reader, "linear<")) ||
              settp_notation_attribute(reader, "shared_linear<")) {
     settp_notation_read_linear(reader, layout, held ? -1 : 0);
-    if (settp_notation_accept(reader, ',')) { /* alignment = 16 is read, but does not change the function */
+    /* an attribute alignment = 16 is read, but does not change the layout */
+    if (settp_notation_accept(reader, ',')) {
       int64_t alignment;
       if (!settp_notation_word(reader, "alignment")) settp_notation_bad(reader, SETT_NOTATION_ERROR_KEY);
       settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
@@ -4280,7 +4284,7 @@ SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett
   settp_notation_copy_dims(&result->outs, result->out, result->out_bits, a->linear->ins, a->linear->in,
                            a->linear->in_bits);
   solver = settp_notation_solve(a->linear);
-  /* a nonempty set of bases whose XOR is 0, so its input has the value of input 0 */
+  /* the XOR of these bases is 0, so the input with these bits has the same value as input 0 */
   for (i = 0; i < ins && !work.error; ++i) {
     uint64_t rest, bits = settp_notation_reduce(&solver, a->linear->basis[i], &rest) ^ (uint64_t)1 << i;
     if (bits) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, (int64_t)bits, 0, (int64_t)bits);
@@ -4288,7 +4292,7 @@ SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett
   for (i = 0; i < outs && !work.error; ++i) {
     uint64_t rest;
     result->basis[i] = settp_notation_reduce(&solver, (uint64_t)1 << i, &rest);
-    /* this value has no input */
+    /* no input has this value */
     if (rest) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, -1, (int64_t)1 << i, 0);
   }
   return settp_notation_end(&work, settp_notation_of_linear(result));
@@ -4414,7 +4418,7 @@ SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
   product =
       right ? sett_notation_linear_product(arena, &quotient, b) : sett_notation_linear_product(arena, b, &quotient);
   if (product.error) return product;
-  { /* its dimensions are in the order of those of a */
+  { /* give the product the order of the dimensions of a */
     sett_notation_linear *again = settp_notation_new_linear(&work);
     if (again) {
       settp_notation_copy_dims(&again->ins, again->in, again->in_bits, all->ins, all->in, all->in_bits);
@@ -4646,7 +4650,8 @@ SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_not
   }
 }
 
-/* Count the turns that one access of a warp takes on 32 banks of 4 bytes, and the minimum for its elements. place maps the index to the offset. */
+/* Count the turns that one access of a warp takes, and the minimum for its elements. In a turn, each of 32 banks of shared memory serves one word of
+ * 4 bytes. `place` maps the index to the offset. */
 SETT_INLINE void settp_notation_turns(const sett_notation_linear *place, int lanes, const uint64_t *lane, int64_t width,
                                       int64_t bits, int64_t *turns, int64_t *least) {
   int64_t wide = width * bits, phase = wide > 32 ? 1024 / wide : 32, first, i, j, w;
@@ -4710,7 +4715,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
   }
-  /* make vectors shorter until no other bit of either distribution changes the position in the vector */
+  /* shorten the vectors until no bit outside the vector, of either distribution, changes the position inside the vector */
   for (;; --vectors) {
     settp_notation_others(&work, store->linear, store->linear, vectors, chosen, &others);
     settp_notation_others(&work, load->linear, store->linear, vectors, chosen, &others);
@@ -4738,7 +4743,8 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
       settp_notation_span_add(&span[s], span[1 - s].value[i]);
   for (s = 0; s < 2; ++s)
     for (i = 0; i < total && span[s].count < row; ++i) settp_notation_span_add(&span[s], (uint64_t)1 << i);
-  /* the common complement: bits in neither span; and XORs of two vectors, one only in the first span and one only in the second */
+  /* a complement that both spans have in common. It consists of bits outside both spans, and of XORs of a vector that only the first span has with
+   * one that only the second has */
   both = span[0];
   for (i = 0; i < span[1].count; ++i) settp_notation_span_add(&both, span[1].value[i]);
   all = word;
@@ -4754,7 +4760,8 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (i = 0; i < total; ++i)
       if (settp_notation_span_add(&both, (uint64_t)1 << i)) above[count++] = (uint64_t)1 << i;
     for (i = 0; i < count; ++i) settp_notation_span_add(&all, above[i]);
-    for (i = 0; i < lane_count[0] + total; ++i) { /* the banks: bits of the lanes of the store, then any bits */
+    /* the bits that select a bank: bits of the lanes of the store, then any bits */
+    for (i = 0; i < lane_count[0] + total; ++i) {
       uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
       if (settp_notation_span_add(&all, value)) chosen[used++] = value;
     }

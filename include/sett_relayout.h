@@ -157,7 +157,7 @@ enum {
   SETTP_RELAYOUT_WRITE = 2048,
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
-  /* if two interleaved rows are at least this many bytes apart, each is prefetched separately, at 8 * ROW_DISTANCE bytes */
+  /* if two interleaved rows are at least this many bytes apart, each row is prefetched separately, 8 * ROW_DISTANCE bytes ahead */
   SETTP_RELAYOUT_APART = 16384,
   SETTP_RELAYOUT_ROW_DISTANCE = 256, /* prefetch distance in bytes in each row of a square */
   /* prefetch distance, in bytes beyond those read so far, if interleaved rows are read in the order of the source */
@@ -199,10 +199,10 @@ typedef struct sett_relayout_plan {
   int32_t streams; /* 1: use streaming stores */
   int32_t bursts;  /* 1: rows are read in turn, in bursts; 0: reads have the order of the source */
   int32_t fills;
-  int32_t walks; /* 1: one position is moved after another */
+  int32_t walks; /* 1: positions are moved one at a time */
   int32_t axes, signed_elements;
   int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* the leaves of the destination whose values identify a piece */
-  /* number of values of the last chosen leaf in a piece; if walks is 1, number of positions in a piece */
+  /* number of values of the last chosen leaf in a piece; number of positions in a piece if positions are moved one at a time */
   int64_t chunk;
   int64_t from_bits, to_bits;
   int64_t span, positions; /* the span and the number of positions of the destination, as in sett_tile_plan */
@@ -502,7 +502,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
     for (i = 0; i < m; ++i)                                                                                                                      \
       settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);                                     \
   }                                                                                                                                              \
-  /* move 512 bytes with streaming stores. In bursts, all reads (or all writes) of a row follow each other; otherwise a short loop alternates */ \
+  /* move 512 bytes with streaming stores. In bursts, all accesses of one row follow each other; otherwise the rows alternate in a short loop */ \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,                            \
                                                            int z, int rounds, int bursts) {                                                      \
     int64_t j;                                                                                                                                   \
@@ -749,7 +749,7 @@ SETT_INLINE settp_relayout_leaf settp_relayout_remainder(settp_relayout_leaf lea
   return leaf;
 }
 
-/* Set *low to high * (size of low) + low. Return 0 if this is not one quotient and remainder of an axis. */
+/* Join two leaves: *low becomes high * (size of low) + low. Return 0 if the result is not one quotient and remainder of an axis. */
 SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_leaf *low) {
   int64_t size = high.size * low->size;
   if (high.count > 1 && low->axis < 0) {
@@ -985,9 +985,10 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Choose how many values of a leaf of the destination make up a piece. Let a step be the stride of a common digit: the memory that one of its values
- * covers. Return the smallest number of values that is one value of a common digit whose steps have at least `want` elements in both layouts. If
- * there is none, return a number of values of the common digit with the longest steps. *step receives the shorter step of the two layouts. */
+/* Choose how many values of a leaf of the destination make up a piece. The step of a common digit is its stride: the number of elements in memory
+ * that one of its values covers. Take the smallest common digit whose steps have at least `want` elements in both layouts, and return the number of
+ * values of the leaf in one value of this digit. If there is no such digit, take the one with the longest steps, and return a number of values that
+ * covers at least `want` elements. *step receives the shorter step of the two layouts. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];
@@ -1244,7 +1245,7 @@ typedef struct settp_relayout_loop {
   int64_t n, from, to;        /* number of steps; strides in elements, which later become bytes or bits */
   int64_t from_back, to_back; /* the last step begins this much earlier, so that it overlaps the step before it */
   int64_t block,
-      /* if axis >= 0, the loop has no stride: the offset of step i is the difference of the offsets of start + i * block and of start */
+      /* if axis >= 0, the loop has no stride. The offset of step i is then offset(start + i * block) - offset(start) on this axis */
       start;
   int32_t axis;
 } settp_relayout_loop;
@@ -1351,8 +1352,9 @@ SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from,
   return -1;
 }
 
-/* Remove `want` contiguous elements of the source (with by_to, of the destination) from the loops, and write their offsets on the other side. If they
- * do not divide the loops evenly, the last step overlaps the step before it. Return 0 if there are fewer elements. */
+/* Remove `want` contiguous elements of the source (with by_to, of the destination) from the loops, and write the offsets of these elements in the
+ * other buffer. If `want` does not divide the loops evenly, the last step overlaps the step before it. Return 0 if fewer than `want` elements are
+ * contiguous. */
 SETT_INLINE int settp_relayout_take(settp_relayout_job *job, int by_to, int64_t want, int64_t *offset) {
   int64_t have = 1, i, k;
   offset[0] = 0;
@@ -1577,7 +1579,7 @@ SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t
       }
 }
 
-/* Move all units of the inner loops. */
+/* Move all units of the inner loops. A unit is what one call of a move of this kind transfers, for example n bytes. */
 SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   void (*units)(const settp_relayout_job *, const unsigned char *, unsigned char *, int) = settp_relayout_units_scatter;
   unsigned char *destination;
@@ -1648,9 +1650,9 @@ SETT_INLINE void settp_relayout_swap(settp_relayout_job *job, int i, int j) {
   job->loop[j] = swap;
 }
 
-/* Order the loops if adjacent units are adjacent along one loop in the source and along another in the destination. With bursts, the innermost loop
- * is a burst of the longer one of these two loops, then follows a block of the other one, then all other loops; the next burst of the longer loop is
- * prefetched. Without bursts, all loops have the order of the source; interleaved rows are prefetched row by row, or in the order of the source. */
+/* Order the loops if adjacent units are adjacent along one loop in the source and along another loop in the destination. With bursts, the innermost
+ * loop is a burst of the longer of these two loops; then follow a block of the shorter one, and all other loops. The next burst is prefetched.
+ * Without bursts, all loops have the order of the source; interleaved rows are prefetched row by row, or in the order of the source. */
 SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   int from, to, loops = job->loops, reads;
   int64_t wide, high;
@@ -1691,10 +1693,10 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Order the loops of squares. Usually they have the order of the source, with short strides inside. In large arrays, and if rows are at least a page
- * apart, squares that are adjacent in the destination come first: two of them, or 128 rows of squares of whole cache lines. Without bursts, squares
- * of large arrays prefetch: in each row if rows are at least a page apart, otherwise the next group of squares. With bursts nothing is prefetched,
- * because each row is read by the page, and prefetches cost time. */
+/* Order the loops of squares. By default, loops have the order of the source, the short strides innermost. In large arrays, and if rows are at least
+ * a page apart, a group of squares that are adjacent in the destination comes first: two squares, or the squares of 128 rows if squares have whole
+ * cache lines. Without bursts, squares of large arrays prefetch: in each row if rows are at least a page apart, otherwise the next group of squares.
+ * With bursts nothing is prefetched, because each row is read a page at a time. */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
   int large = job->plan->streams, loops = job->loops;
@@ -1716,7 +1718,7 @@ SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   settp_relayout_sort(job, at >= 0, 0);
 }
 
-/* Run the loops that are left, in their order. */
+/* Move everything: visit all steps of the outer loops, and move the units of the three innermost loops at each step. */
 SETT_INLINE void settp_relayout_walk(settp_relayout_job *job, int by_to) {
   int64_t index[SETTP_RELAYOUT_LOOPS], from_off[SETTP_RELAYOUT_LOOPS], to_off[SETTP_RELAYOUT_LOOPS];
   int64_t from = job->from, to = job->to;

@@ -464,9 +464,9 @@ SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_
   *other += by * loop->other;
 }
 
-/* Advance loop `from`, or if it has no further value the innermost loop around it that has one, and set the loops inside that loop back to 0. Return
- * 0 if no loop has a further value. The loops inside `from` must be at 0: if the index is then too large for the array, all later values of this loop
- * are too large, so the loop has ended. The code changes every loop, some by 0, so that compilers keep the loops in registers. */
+/* Advance to the next values of the loops from loop `from` outwards: advance the innermost of them that has a further value, and set the loops inside
+ * it to 0. Return 0 if none has a further value. The loops inside `from` must be at 0. If a value of a loop then leads beyond the array, so do all
+ * larger values, so the loop has ended. The code changes every loop, some by 0, so that compilers keep the loops in registers. */
 SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int from, int64_t *index, const int64_t *dims,
                                        int ranks, int64_t *at, int64_t *other) {
   int j, found = 0;
@@ -489,7 +489,7 @@ SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int fro
 SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t first, int64_t *index,
                                       const int64_t *dims, int ranks, int64_t *at, int64_t *other) {
   int64_t rest = first;
-  int j, carry = -1; /* carry: the innermost loop whose last value is still before first */
+  int j, carry = -1; /* carry: the innermost loop that ends before position `first`, even at its last value */
   *at = *other = 0;
   SETTP_TILE_UNROLL
   for (j = 0; j < ranks; ++j) index[j] = 0;
@@ -1098,7 +1098,7 @@ SETT_INLINE int64_t settp_tile_memory_bits(int type) {
 
 SETT_INLINE char settp_tile_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Return 1 if a word with this length equals name, which is in lower case. Upper and lower case of the word do not matter. */
+/* Return 1 if a word of this length equals name, which is in lower case. The case of the word does not matter. */
 SETT_INLINE int settp_tile_word_is(const char *word, int64_t length, const char *name) {
   int64_t i;
   for (i = 0; i < length; ++i)
@@ -1944,9 +1944,8 @@ typedef struct settp_tile_pieces {
 
 SETT_INLINE int64_t settp_tile_largest(const settp_tile_piece *digit) { return (digit->limit - 1) / digit->weight; }
 
-/* Divide an entry by a tile: *entry becomes the remainder, *quotient the quotient. Digits whose units are multiples of the tile go to the quotient.
- * If the division goes through the highest of the other digits, this digit is split. Return 0 if it goes through a sum of several digits, of which
- * none can be split. */
+/* Divide an entry, a sum of digit * unit, by a tile: *entry becomes the remainder, *quotient the quotient. Digits whose units are multiples of the
+ * tile go to the quotient. If the other digits can reach the tile, the highest of them is split at the tile. Return 0 if it cannot be split there. */
 SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *entry, int32_t *quotient) {
   settp_tile_piece *digit = all->digit;
   int32_t at, last = -1;
@@ -1995,9 +1994,9 @@ SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32
   return inner;
 }
 
-/* Set whole[i] to 1 if tile dimension i (counted over all tiles) divides a value whose quotient and remainder are stored as the value would be
- * without the division. The function goes back from the last tile; stride[] is the stride of each entry of a list, or -1 if the later tiles give it
- * none. */
+/* Set whole[i] to 1 if tile dimension i (counted over all tiles) leaves memory unchanged: the quotient and the remainder of its division are stored
+ * as the value would be without the division. The function goes from the last tile back to the first. stride[] is the stride of each entry of a list,
+ * or -1 if the later tiles give the entry no single stride. */
 SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whole) {
   int64_t stride[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], size = 1;
   int stage, i, tile_at = 0;
@@ -2220,7 +2219,8 @@ SETT_INLINE int settp_tile_element_by_tiles(const sett_tile_plan *plan, int64_t 
         --g;
         value = digit[n - k + g] * tile + digit[n - k + groups + g];
       }
-      /* the digit is taken from the joined value of a group; a value outside the group is padding */
+      /* split the joined value of the dimensions that * combines into their indices. The most major one gets the rest; a rest beyond its size is
+       * padding */
       if (leads ? value >= size : size == 0) return 0;
       next[n - k + i] = leads ? value : value % size;
       if (!leads) value /= size;
@@ -2768,7 +2768,7 @@ SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const
     settp_tile_chain_at(a, k, &run);
     settp_tile_chain_at(b, k, &other);
     if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
-    /* two elements decide a run. k + 1 may already be in the next run */
+    /* comparing two elements decides a run. Element k + 1 may already be in the next run */
     k += other < run ? other : run;
   }
   return answer;
@@ -2811,7 +2811,7 @@ SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, cons
 SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a, const sett_tile_shape *b) {
   settp_tile_chain one, other;
   sett_tile_plan plan;
-  sett_tile_shape alike = *b; /* a copy of b that equals a in all that does not affect positions */
+  sett_tile_shape alike = *b; /* a copy of b with those fields of a that do not change positions */
   int chains;
   alike.kind = a->kind;
   alike.type = a->type;
@@ -2831,8 +2831,8 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
          sett_tile_bytes(shape) >= 0;
 }
 
-/* If the sizes alone decide, set the answer and return 1. flags is SETT_TILE_SAME_BITS or another of that list. If the element sizes differ and may
- * differ, memory is compared in positions. */
+/* If the sizes alone decide, set the answer and return 1. flags says what must be equal (SETT_TILE_SAME_BITS, ..). If the sizes of the elements
+ * differ and flags allows it, memory is compared in positions. */
 SETT_INLINE int settp_tile_counts_differ(const sett_tile_shape *a, const sett_tile_shape *b, int flags,
                                          sett_tile_answer *answer) {
   int64_t x = 0, y = 0;
@@ -3009,8 +3009,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   for (i = 0; i < from->tiles; ++i)
     if (from->tile_rank[i] > reach) reach = from->tile_rank[i];
   if (reach > rank) reach = rank;
-  /* Without tiles, no other order is possible. Tiles change the last `reach` dimensions. So each order of these is tried, and each placement of
-   * dimensions of size 1, which a tile pads. slot[p] is the index in order[] of the p-th most minor dimension. */
+  /* Without tiles, only the order in order[] is possible. Tiles change the `reach` most minor dimensions, so every choice of dimensions for these is
+   * tried, in every order; the other dimensions follow as in order[]. slot[p] is the index in order[] of the p-th most minor dimension. */
   for (i = 0; i < reach; ++i) slot[i] = -1;
   for (depth = 0;;) {
     if (depth == reach) {
@@ -3050,7 +3050,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
       if (++depth < reach) slot[depth] = -1;
       continue;
     }
-    /* no layout fits. The answer is not decided if one of the layouts was not decided; otherwise it is that of the last one */
+    /* no layout fits. The answer is "not decided" if one of the layouts was not decided; otherwise it is the answer for the last layout */
     if (depth == 0) return best;
     --depth;
   }
@@ -3217,8 +3217,8 @@ SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
 
 /* ---- bodies: strides -------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the element at an index is not where the strides say. The answer receives the first such element in row-major order; its b is INT64_MAX
- * if the strides lead beyond that number. */
+/* Return 1 if the element at an index is not where the strides say. The answer receives the first such element in row-major order; its b, the
+ * position by the strides, is INT64_MAX if it overflows. */
 SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride,
                                   const int64_t *index, sett_tile_answer *answer) {
   int64_t at = sett_tile_position(plan, index), led = 0, element = 0;
