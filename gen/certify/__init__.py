@@ -12,7 +12,8 @@ that `gen build` wrote, and asks z3, then cvc5, whether anything can go wrong. I
     values.py    what the walk finds
     terms.py     these terms, their ranges, and their text in SMT-LIB
     smt.py       asks the solvers, with time limits, and keeps the queries
-    queries.py   what is asked
+    queries.py   what is asked about a launch
+    programs.py  what is asked about the calls of a program, in the order of the host's text
     cases.py     from the files of a build to launches, and a verdict for each
 
     expressions.py   what the value of an element is computed from, byte by byte
@@ -32,6 +33,13 @@ About each launch, the following is asked, as queries that have no solution if t
   together write as many elements as the result has, no element is left out. If some steps write the same element on
   purpose (at the end of a row), the places are counted.
 
+About the calls of a program, in the order and with the loops of the host's text:
+
+- *read before written*: an array between calls is read, and not all of it has been written; or another array that
+  shares bytes of the arena with it has been written since. So arrays of the arena that are in use at the same time do not
+  overlap. In a loop, both the first and the next step are followed;
+- *read after overwritten*: an element of a parameter is read after a result in its place was written there.
+
 Beside these properties, each line says whether the kernel's *semantics* are proved: each element of a result that the
 kernel writes is computed from the elements of the parameters that HLO says, from all of them and from no others.
 Padding, selections by index and by integers in memory (dynamic slices, gathers) are part of the query. Where data
@@ -48,22 +56,26 @@ partial results pass between work-items (shuffles, shared memory) or whose loops
 branches of a program; convolutions, windows, scatters, sorts and scans; types of less than a byte; elements that
 calls pass in a part of a larger buffer.
 
-If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if
-it names nothing but ids and steps. If it needs a value that the walk does not follow, the kernel is UNKNOWN.
+If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
+names nothing but ids and steps, and if the text's own terms, evaluated for its values, confirm it: the conditions of
+the path hold, and the access is outside or both accesses touch one element. Otherwise the kernel is UNKNOWN.
 
-These parts are trusted: the reader and the walk; the macros in `cases.py` (the text is not read under other macros);
-the manifest's launches, with the buffer of each pointer and its size, and the host, which must launch accordingly;
-the meaning of the languages' functions.
+These parts are trusted: the reader and the walk; the macros in `cases.py` (the text is not read under other macros); the
+manifest's launches, with the buffer of each pointer and its size; that the host passes these buffers; the meaning of the
+languages' functions. The plain read before a loop around atomicCAS counts as atomic, because atomicCAS checks its value.
 
 These properties are not proved: the values; that registers and shared memory are written before they are read (only
-values whose semantics are proved are known to be); the order in which a work-item reads and writes in place; the
-lifetimes of buffers that share bytes of the arena; that all lanes reach a shuffle; that an update in place leaves
-other elements unchanged.
+values whose semantics are proved are known to be); that all lanes reach a shuffle (except where a lane takes a pointer of another one); that an update in place leaves other elements
+unchanged; which of two arrays with the same place and size a call reads.
 
-The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: a table that is indexed by
-bits of a float (sine and cosine of large arguments); plain reads beside atomic operations (the first read of a loop
-around atomicCAS); clamps by a mask of vector lanes in C; loops that run until two counters meet; assembly; leading
-dimensions that the caller passes. Queries that take longer than `smt.py` allows make it UNKNOWN too.
+The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: assembly; leading dimensions that
+the caller passes; vectors of which two loads overlap at an index that data select; a table of places that two arrays
+share. Queries that take longer than `smt.py` allows make it UNKNOWN too: stores of tiles whose last one overlaps the one
+before. `tests/certify/not_proved.tsv` names kernels of others that are not proved.
+
+`tests/certify/mutants.py` changes one constant, operator, guard or barrier of a text. These mutants with a fault are not
+refuted: those whose fault lies only behind a value that data select (UNKNOWN), and those in which the comparison of a
+sample of the steps sees a fault that all steps do not have.
 """
 
 from gen.certify.cases import Verdict, certify, missing

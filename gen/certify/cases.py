@@ -172,6 +172,12 @@ def _written(manifest: "Mapping[str, Any]", places: "_Places", done: "Sequence[D
             _all_of(f"result {number}", memory, done)
         elif buffer in ("scratch", "local", "state") or buffer == "results" and offset:
             _all_of(memory.name, memory, done)
+    if done and not any(verdict.reason for verdict, _, _ in done):
+        written = {access.memory.key[:2] for _, _, accesses in done for access in accesses     # type: ignore[index]
+                   if access.write and access.memory.space == "global"}
+        for number, result in enumerate(manifest["results"]):
+            if number not in in_place and result["bytes"] and ("results", number) not in written:
+                done[-1][0].failures.append(Failure("refuted", f"nothing writes result {number}", 0, 0))
 
 
 def _all_of(name: str, memory: Memory, done: "Sequence[Done]") -> None:

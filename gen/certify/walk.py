@@ -30,6 +30,7 @@ from gen.certify.types import INT, LONG, ULONG, Array, Float, Int, Pointer, Reco
 MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
 # maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
 MOST_TURNS = 12
+NO_LIMIT = 1 << 62          # number of steps of a loop whose number of steps is not known
 MOST_TRIED = 3              # maximum depth of loops whose steps are tried inside each other
 MOST_UNROLLED = 16          # maximum number of steps of an unrolled loop
 
@@ -956,14 +957,18 @@ class Walk:
             trips = self._trips(condition, variable, start, by, changed)
             most = trips.constant if trips is not None and trips.is_constant else None
             if most is not None and most <= 0:
+                self._truth(condition)      # its arithmetic must not leave its type either
                 return _Exits()
             if most == 1:
+                self._truth(condition)
                 exits = self._statement(body)
                 if step is not None:
                     self._value(step)
+                if exits.breaks.kind == exits.returns.kind == "false":
+                    self._truth(condition)
                 return _Exits(returns=exits.returns)
-            k = terms.variable(f"{variable.name}", 0, (most if most is not None else self._most_trips(
-                condition, variable, start, by, changed)) - 1, True)
+            most = most if most is not None else self._most_trips(condition, variable, start, by, changed)
+            k = terms.variable(f"{variable.name}", 0, most - 1, most < NO_LIMIT)
         else:
             k = terms.variable("turn", 0, 1 << 62, False)
         self.within.append(k)
@@ -1031,6 +1036,8 @@ class Walk:
             if self._varies(k) or any(self._varies(c) for c in [*self.path]) or trips is None or self._varies(trips):
                 self.found.varying |= total.free
         at_step(total, own)
+        if trips is not None and not breaks_before:
+            self._truth(condition)      # as it is false behind the loop: its arithmetic must not leave its type
         if trips is None and condition is not None and not breaks_before:
             with self._under(TRUE):
                 ends = self._peek(condition)
@@ -1104,7 +1111,7 @@ class Walk:
         return op, b.term - shift
 
     def _most_trips(self, condition: Node, variable: Cell, start: Term, by: int, changed: "Set[str]") -> int:
-        most = 1 << 62
+        most = NO_LIMIT
         for part in self._conjuncts(condition):
             limit = self._limit(part, variable, changed)
             if limit is None or (by > 0) != (limit[0] in ("<", "<=")):

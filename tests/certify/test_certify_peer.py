@@ -1,4 +1,4 @@
-"""Test gen certify on fusions of others: none is refuted, and most are proved.
+"""Test gen certify on fusions of others: each kernel is proved, except those in not_proved.tsv, which are not.
 
 SETT_SEED and SETT_COUNT draw other files and more.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -18,17 +19,16 @@ PEER = ROOT.parent / "shared" / "peer"
 SEED, COUNT = int(os.environ.get("SETT_SEED", "1")), int(os.environ.get("SETT_COUNT", "30"))
 pytestmark = [pytest.mark.peer, pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer"),
               pytest.mark.skipif(bool(missing()), reason=missing())]
+NOT_PROVED = {tuple(line.split("\t")[:3]) for line in (Path(__file__).parent / "not_proved.tsv").read_text().splitlines()
+              if not line.startswith("#")}
 
 
 def test_kernels_of_others() -> None:
-    files = sorted(path for folder in ("hlo", "fusions") for path in (PEER / folder).rglob("*.hlo"))
-    drawn = random.Random(SEED).sample(files, min(COUNT, len(files)))
-    found, refuted = [], []
-    for file in drawn:
-        answer = gen("certify", file, "--target", "opencl,c")
-        lines = verdicts_of(answer.stdout)
+    """A kernel that is not proved is listed, and a listed one is not proved."""
+    files = sorted((PEER / "fusions").glob("*.hlo"))
+    for file in random.Random(SEED).sample(files, min(COUNT, len(files))):
+        answer = gen("certify", file, "--target", "opencl,cuda,c")
         assert answer.returncode in (0, 1, 2), answer.stderr
-        found += [each[1] for each in lines]
-        refuted += [line for line in answer.stdout.splitlines() if line.startswith("REFUTED")]
-    assert not refuted
-    assert found.count("PROVED") >= 0.9 * len(found), found
+        for each in verdicts_of(answer.stdout):
+            expected = "UNKNOWN" if (file.stem, each[3], each[2]) in NOT_PROVED else "PROVED"
+            assert each[1] == expected, (file.name, answer.stdout)
