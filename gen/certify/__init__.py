@@ -65,8 +65,9 @@ manifest's launches, with the buffer of each pointer and its size; that the host
 languages' functions. The plain read before a loop around atomicCAS counts as atomic, because atomicCAS checks its value.
 
 These properties are not proved: the values; that registers and shared memory are written before they are read (only
-values whose semantics are proved are known to be); that all lanes reach a shuffle (except where a lane takes a pointer of another one); that an update in place leaves other elements
-unchanged; which of two arrays with the same place and size a call reads.
+values whose semantics are proved are known to be); that all lanes reach a shuffle (except where a lane takes a pointer of
+another one); that an update in place leaves other elements unchanged; which of two arrays with the same place and size a
+call reads.
 
 The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: assembly; leading dimensions that
 the caller passes; vectors of which two loads overlap at an index that data select; a table of places that two arrays
