@@ -131,8 +131,8 @@ class Questions:
             if self.solvers.ask(printer.lines + [f"(assert {line})"], question, True).kind != "proved":
                 for b in part:
                     atoms = self.found.groups if groups else self.found.items | self.found.groups
-                    differ = _different(Printer(), self.found.groups if groups else self.found.items)
-                    if peeled(a, b, differ, shared, self.solvers) or a is b and _determined(a, atoms, self.solvers):
+                    who = self.found.groups if groups else self.found.items
+                    if peeled(a, b, who, shared, self.solvers) or a is b and _determined(a, atoms, self.solvers):
                         continue
                     printer, question, line = self._race(a, [b], groups)
                     def meet(at: Values, b: Access = b) -> bool:
@@ -303,10 +303,10 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
 # ---- digits of an element's number ----
 
 
-def peeled(a: Access, b: Access, differ: str, shared: "frozenset[Atom]", solvers: Solvers) -> bool:
-    """Return true if two accesses are proved never to meet under the condition `differ`, because the number of an element
+def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", solvers: Solvers) -> bool:
+    """Return true if two accesses are proved never to meet where variables of `who` differ, because the number of an element
     determines its digits. If x = n F + G and 0 <= G < n, then equal x have equal F and equal G. The solver is asked
-    whether 0 <= G < n for strides n in the access's offset, and finally whether equal F and G and `differ` contradict.
+    whether 0 <= G < n for strides n in the access's offset, and finally whether equal F and G contradict the difference.
     """
     unit = gcd(a.unit, b.unit)
     factors = a.unit // unit, b.unit // unit
@@ -340,7 +340,7 @@ def peeled(a: Access, b: Access, differ: str, shared: "frozenset[Atom]", solvers
         lines += [printer.condition(c, copy, shared) for c in access.path]
         for atom in terms.all_free([access.offset]):
             printer.atom(atom, copy, shared)
-    lines += [differ] if differ else []
+    lines += [_different(printer, who)] if who else []
     return solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
                        f"two steps have the same digits of an element of {a.memory.name}").kind == "proved"
 
@@ -478,17 +478,16 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
     for n, a in enumerate(writes):
         for b in writes[n:]:
             printer, free = Printer(), set()    # type: Printer, Set[Atom]
-            lines, differ = [overlap(printer, a, b, frozenset())], ""
+            lines = [overlap(printer, a, b, frozenset())]
             if a is b:
                 free = terms.all_free([a.offset, *a.path])
                 if not free:
                     continue
                 lines.append(_different(printer, free))
-                differ = _different(Printer(), free)
             lines += [printer.condition(c, "@1") for c in a.path] + [printer.condition(c, "@2") for c in b.path]
             asserted, about = [f"(assert {line})" for line in lines], f"an element of {a.memory.name} is written twice"
             answer = solvers.ask(printer.lines + asserted, about, True)
-            if answer.kind == "unknown" and not peeled(a, b, differ, frozenset(), solvers) and not (a is b and _determined(a, free, solvers)):
+            if answer.kind == "unknown" and not peeled(a, b, free, frozenset(), solvers) and not (a is b and _determined(a, free, solvers)):
                 answer = solvers.ask(printer.lines + asserted, about)
                 if answer.kind != "proved":
                     return False
