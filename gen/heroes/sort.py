@@ -247,8 +247,8 @@ class Word:
     """The elements of all operands at one index of the row, packed into one unsigned integer. The keys are the high
     bits, so that the order of these integers is the order of the elements.
 
-    A sort can move words instead of elements if each key is an unchanged element of an operand. `sure` is true if this
-    holds for all elements. If there are several operands, different words may have equal keys, so the sort must be
+    A sort can move words instead of elements if each key is an unchanged element of an operand. `sure` is true if every
+    key is an unchanged element. If there are several operands, different words may have equal keys, so the sort must be
     stable.
 
     constants: if there is one key, the constants that replace an element as its key. For example, JAX's comparators
@@ -324,9 +324,9 @@ class Word:
         return text if field.bits in (32, 64) else f"({text} & {self.number((1 << field.bits) - 1, field.bits)})"
 
     def function(self, name: str, memory: Sequence[str], key: str = "", constants: Sequence[str] = ()) -> CFunction:
-        """Return the C function that computes a word from elements in their memory form. key: the name of the
-        comparator's key function, whose value becomes the first field. Key functions convert floats of less than 32
-        bits, which changes some NaNs; for such floats, only key values that are in `constants` are used.
+        """Return the C function that computes a word from elements of the C types that they have in memory. key: the
+        name of the comparator's key function, whose value becomes the first field. Key functions convert floats of less
+        than 32 bits, which changes some NaNs; for such floats, only key values that are in `constants` are used.
         """
         lines: List[Let] = []
         parts: List[str] = []
@@ -355,7 +355,9 @@ class Word:
         return CFunction(name, self.type, parameters, [*lines, Return(" | ".join(parts))])
 
     def part(self, name: str, field: Field, memory: str) -> CFunction:
-        """Return the C function that extracts an operand's element from a word, in its memory form."""
+        """Return the C function that extracts an operand's element from a word. The element has the C type that it has
+        in memory.
+        """
         u = self.d.types["u64" if field.bits == 64 else "u32"]
         text = f"w >> {field.shift}" if field.shift else "w"
         if field.bits not in (32, 64):

@@ -171,7 +171,8 @@ class Frame:
 
     def fits(self, rows: int, lanes: int) -> bool:
         """Return true if a tile of this size fits. The last tile is moved back so that it ends with the array. If
-        several dimensions form the rows or the lanes, it must move by whole multiples of the first dimension's size.
+        several dimensions form the rows (or lanes), the tile's size must divide the first dimension's size, or the
+        tile's size and the number of all rows must be multiples of it.
         """
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)
@@ -322,9 +323,9 @@ class TransposeCpuRecord:
     lanes: int                      # number of elements of a register
     vec: int  # numbers of registers: `vec` rows of a tile, each of `registers_down` registers
     registers_down: int
-    loads: Sequence[Statement]  # lines before a tile's registers, for one register, and after them
-    lines: Sequence[Statement]
-    stores: Sequence[Statement]
+    loads: Sequence[Statement]  # before a tile's registers
+    lines: Sequence[Statement]  # for one register
+    stores: Sequence[Statement]  # after a tile's registers
     turns: "Optional[Turns]"  # None, unless the loads of a tile alternate with the stores of the previous tile
 
 

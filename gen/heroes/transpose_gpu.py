@@ -328,7 +328,9 @@ def _box(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> "Dict[
 
 
 def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
-    """Return the map (th_x)[(pass, row,) vec] -> (r, l, e), the elements of a thread in the tile."""
+    """Return the map (th_x)[(pass, row,) vec] -> (r, l, e) from a thread to the row, the lane and the element in the
+    tile.
+    """
     local = _local(tile, vec, along)
     names = [name for name in local.counts if name != "th_x"]
     domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in local.counts.items())
@@ -345,7 +347,7 @@ def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> 
 
 
 def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
-    """Return the map (r, l, e) -> (word of the tile in shared memory)."""
+    """Return the map (r, l, e) -> (word in shared memory) from a row, a lane and an element in the tile."""
     pack = stage.held if tile.unit == 1 else 1
     count, words = tile.rows // pack, max(1, tile.unit // stage.held)
     word = (f"(r floordiv {pack})" if not stage.turn[1]

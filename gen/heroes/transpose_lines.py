@@ -160,7 +160,8 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
 @dataclass(frozen=True)
 class TransposeLinesRecord:
     """The record that templates/kernels/transpose_lines_cpu.j2 prints. A work-item does the stages "first", "next" and
-    "last". If another part has already written the lines before its rows, it does "again" instead of "first".
+    "last". If several work-items share the rows, all but the first do "again" instead of "first", because another
+    work-item stores the lines before their rows.
     """
 
     placing: Placing
@@ -291,7 +292,7 @@ class TransposeLinesWriter:
 
     def step(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> List[Statement]:
         """Return the statements of a step: loads that transpose its tiles, then the store of whole lines. In stage
-        "again" the lines are already stored, so the tile is only loaded and carried.
+        "again", another work-item stores the lines, so the tile is only loaded and kept in registers for the next step.
         """
         side, register = self.form.side, self.d.register(f"u{8 * self.form.width}", self.form.side)
         load = self.helpers.tile("load", f"u{8 * self.form.width}", side, side, self.index_type, self.form.load_bytes,
