@@ -30,8 +30,8 @@ def read_from(computation: Computation, others: "Mapping[Instruction, Instructio
 
 
 def copied(computation: Computation, put: PutOrNone) -> Computation:
-    """Copy a computation. `put` may add ops in place of an instruction and return their value, or return None to copy
-    it.
+    """Copy a computation. `put` may add ops in place of an instruction and return their value. If it returns None, the
+    instruction is copied.
     """
     return _ordered(computation, computation.instructions, {}, put)
 

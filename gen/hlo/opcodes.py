@@ -251,8 +251,8 @@ TABLE: "Dict[str, Union[Elementwise, Structural]]" = {**ELEMENTWISE, **STRUCTURA
 MATRIX_OPS = frozenset(["cholesky", "triangular-solve", *(row.opcode for row in _MADE)])
 # sums of products
 CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
-# Ops whose elements depend on many elements of the operands, computed by a loop nest. The last two are what
-# select-and-scatter becomes (gen/lower/select_and_scatter.py).
+# Ops whose elements depend on many elements of the operands, computed by a loop nest. gen/lower/select_and_scatter.py
+# replaces select-and-scatter by window-choice and window-scatter.
 LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter", "window-choice", "window-scatter"])
 
 # opcodes that are parsed and kept as written
