@@ -16,8 +16,10 @@ from gen.schedule import FEW_ROWS, SHORT_SUM
 
 
 class Cell(NamedTuple):
-    """A cell of the window. place, tap: the first place and the first tap. places, taps: the numbers of places and
-    taps.
+    """A cell of the window: a set of its positions (places) and of its elements (taps).
+
+    place, tap: the first place and the first tap.
+    places, taps: how many places and taps there are.
     """
 
     place: int
@@ -27,8 +29,8 @@ class Cell(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Places of a window, evenly spaced, at which the same taps cover elements of a base with holes. At these places,
-    the taps form a window over the base without its holes.
+    """Evenly spaced positions (places) of a window at which the same elements of the window (taps) cover elements of a
+    base with holes. At these places, the taps form a window over the base without its holes.
 
     first: the first place.
     places: the number of places.
@@ -50,7 +52,7 @@ class Phase(NamedTuple):
 
 
 def phases(convolution: Instruction, k: int) -> "List[Phase]":
-    """Return the phases of the window along dimension k. The first place of phase n is n."""
+    """Return the phases of the window along dimension k. Phase n begins at window position n."""
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size, places = convolution.operands[0].shape.dims[labels.lhs[2 + k]], convolution.shape.dims[labels.out[2 + k]]
     stride, dilation, holes, low = window.stride[k], window.dilation[k], window.base_dilation[k], window.low[k]
@@ -82,7 +84,7 @@ class Along(NamedTuple):
 def along(convolution: Instruction, k: int) -> Along:
     """Return the cells of the window along dimension k.
 
-    There are two ways to form cells:
+    Below, a place is a position of the window, and a tap is an element of the window. There are two ways to form cells:
     1. Taps that cover elements at the same places form a cell.
     2. Places at which the same taps cover elements form a cell.
 

@@ -54,8 +54,8 @@ class Concatenate(Nest):
 
 def with_parts(nest: Nest, rows: bool) -> Nest:
     """Return the nest as `Concatenate` if its only result is a concatenation, and a loop over each operand writes its
-    part efficiently. Return the nest unchanged otherwise. rows: operands that together fill the rows of the output are
-    accepted too.
+    part efficiently. Return the nest unchanged otherwise. rows: true if operands that fill the rows of the output only
+    together are accepted too.
     """
     body = nest.partition.entry.body
     if len(nest.partition.roots) != 1 or nest.layout or not any(entry.instruction.opcode == "concatenate"
@@ -135,8 +135,8 @@ class _Piece(NamedTuple):
 
 
 def _piece(nest: Nest) -> Optional[_Piece]:
-    """Return the elements that a part's nest writes, as runs. Return None if the algebra finds no constant strides, or
-    if a run of packed elements begins or ends within a byte.
+    """Return the elements that a part's nest writes, as runs. Return None if the strides are not constant, or if a run
+    of packed elements begins or ends within a byte.
     """
     (root,) = nest.partition.roots
     flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))

@@ -222,7 +222,7 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
 
 
 class _Operands(NamedTuple):
-    """The operands of some of a product's columns.
+    """The operands of a product, for a range of its columns.
 
     buffers: the operands' buffers.
     indices: for each operand, the map from the result's index and the variables of the sum to the operand's index.

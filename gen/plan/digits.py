@@ -67,7 +67,7 @@ class IterationSpace:
     accesses: Tuple[StridedAccess, ...]
 
     def weights(self) -> Tuple[int, ...]:
-        """Return, for each digit, the distance in positions that one step of the digit makes."""
+        """Return, for each digit, the number of positions by which one step of the digit moves."""
         return tuple(math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes)))
 
 
@@ -253,7 +253,7 @@ class Radix(NamedTuple):
         return math.prod(self.sizes)
 
     def weights(self) -> List[int]:
-        """Return, for each digit, the distance in positions that one step of the digit makes."""
+        """Return, for each digit, the number of positions by which one step of the digit moves."""
         return [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
 
 

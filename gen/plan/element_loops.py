@@ -4,7 +4,7 @@ Such a `while` carries arrays, and its body reads and writes them at the same in
 elements of carried arrays on which its next values depend. A variable is an array and a map to an index in it. The
 search for variables begins with the results that are used, and ends when no step reads a new variable. For example,
 z[.., 0] and z[.., 1] are two variables of one element. A loop that reads neighbouring elements needs ever more
-variables, or computes an element in several places. It stays a loop of the program.
+variables, or computes an element more than once. It stays a loop of the program.
 
 The condition has one of two forms:
 1. It depends only on the element's own variables, such as a counter. All elements then make the same number of steps.
@@ -530,7 +530,7 @@ def _step(walk: Walk, name: str) -> Computation:
     roots = [walk.predicate, *walk.ends]
     for number, scalar in enumerate((*walk.variables, *walk.outside)):
         known[scalar] = step.add_parameter(f"x{number}", array_shape(walk.dtype(scalar), ()))
-    for n in sorted(_below(walk.scalars, roots)):       # the operands of a scalar have smaller numbers than the scalar
+    for n in sorted(_below(walk.scalars, roots)):       # the operands of a scalar have smaller indices than the scalar
         key = walk.scalars[n]
         if key.opcode not in ("state", "outside"):
             known[n] = step.add(Instruction(

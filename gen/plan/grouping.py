@@ -8,8 +8,8 @@ and writes log(p) in the order of the transpose.
 Results are added one by one, each at the lowest cost: to an existing kernel, in one of these orders, or as a kernel of
 its own. They are added in two sequences, and the cheaper outcome is used: in the order of the results, and with
 transposing results first. The cost is the number of bytes moved. If a buffer is accessed in several orders, its bytes
-count once for each order. Bytes that are not contiguous cost STRIDED_COST times as much, except along one digit, which
-a tile can transpose. Each further kernel costs LAUNCH_BYTES.
+count once for each order. Bytes that are not contiguous cost STRIDED_COST times as much, except along one dimension
+(digit), which a tile can transpose. Each further kernel costs LAUNCH_BYTES.
 
 A kernel that permutes whole cache lines (the minor dimension is unchanged) follows the order of its reads instead. The
 CPU then prefetches the contiguous reads by itself, and can store whole lines anywhere. A kernel also follows the order

@@ -64,11 +64,11 @@ class Region:
     kind: str
     function: "Function"
     parent: "Optional[Region]" = None
-    map: str = ""  # guard: the map to the operand; the condition is the map's domain
-    # loop, and guard within a loop: the names of the loop variables, outermost first
+    map: str = ""  # in a guard: the map to the operand; the guard's condition is the map's domain
+    # in a loop, and in a guard within a loop: the names of the loop variables, outermost first
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
-    runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: the runtime variables of `step`
+    runtimes: "Tuple[Runtime, ...]" = ()               # in a read and a guard: the runtime variables of `step`
     step: str = ""    # the map from the entry's index to the operand's index, with the variables `runtimes`
     owner: "Optional[Entry]" = None     # the entry whose operand is read in this region
 
@@ -407,7 +407,8 @@ class Partition:
         """
         self.computation, self.inline, self.cuts, self.given = computation, inline, cuts or {}, frozenset(given)
         self.scalars = tuple(scalars)
-        # for values in a buffer of fewer elements: the map from a position in the value to the position in the buffer
+        # for each value whose buffer has fewer elements than the value: the map from a position in the value to the
+        # position in the buffer
         self.places: Dict[Instruction, str] = {}
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]

@@ -5,29 +5,35 @@ operand with dimension j is read in units. A unit is 64 contiguous bytes along j
 read one by one.
 
 * Both operands are converted to the type of the sum, and the result to its own type. Integers of up to 32 bits are
-added as s32, because the low bits of a sum do not depend on the type. * If there are few rows, the operand with j is
-read in place. Its elements may have a narrower type (WIDENED), which tiles convert while they load units. If its
-contiguous dimension is along the sum, each lane of a unit has a sum of its own, and the lanes' sums are added at the
-end. An operand that is computed once for many launches is stored in panels in any case. * Operands of narrow numbers
-keep their type if the machine multiplies groups of them: two bf16, or four numbers of 8 bits. The elements of a group
-are adjacent along the sum. Panels are then [.., J / width, K / group, width, group]. * If one operand of narrow numbers
-has few rows, and the other is large and contiguous along the sum, the large one is read in place. The operand with few
-rows is stored in panels, even if it is not the one with j. The result is transposed. * An operand that is computed is
-stored first, because each of its elements is read for many results. * The operand with j is stored in panels, [.., J /
-width, K, width], if it has no contiguous units in memory, or if it is too large to be read in place. A panel is as many
-units wide as a tile if that width divides J. Reads of panels are moves, which are composed into the maps of the
-product. * The other operand is stored with adjacent elements along the sum, if it is large and its elements along the
-sum are far apart in memory. * A product of complex numbers becomes a product of real numbers with twice the rows or
-columns and twice the steps, unless it is small. If it has few rows or columns, the larger operand is read in place, as
-an array of real and imaginary parts. * Products of small matrices become code without loops. Its vectors are rows of
-the result, unless the batch is the contiguous dimension of the operands and the result. * A product by a vector becomes
-a reduce of elementwise products. It takes only the time to read its matrix. * The result of a convolution is computed
-with contiguous output features, and a copy transposes it to its own layout. The kernel is read in units along the
-output features. If each group has one input feature and one output feature, the base is read in units too. If a unit
-contains several groups, each lane reads the base's element for its group. A convolution whose window has one element is
-a dot (gen/plan/convolution_as_dot.py). A convolution that sums over large images becomes a sum of convolutions, each
-over some of the images. * For a GPU, the operands keep their types and may have any strides, because tiles are
-converted while they are loaded.
+  added as s32, because the low bits of a sum do not depend on the type.
+* If there are few rows, the operand with j is read in place. Its elements may have a narrower type (WIDENED), which
+  tiles convert while they load units. If the operand is contiguous along the sum, each lane of a unit has a sum of its
+  own, and the lanes' sums are added at the end. An operand that is computed once for many launches is stored in panels
+  in any case.
+* Operands of narrow numbers keep their type if the machine multiplies groups of them: two bf16, or four numbers of 8
+  bits. The elements of a group are adjacent along the sum. Panels are then [.., J / width, K / group, width, group].
+* If one operand of narrow numbers has few rows, and the other is large and contiguous along the sum, the large one is
+  read in place. The operand with few rows is stored in panels, even if it is not the one with j. The result is
+  transposed.
+* An operand that is computed is stored first, because each of its elements is read for many results.
+* The operand with j is stored in panels, [.., J / width, K, width], if it has no contiguous units in memory, or if it
+  is too large to be read in place. A panel is as many units wide as a tile if that width divides J. Reads of panels are
+  moves, which are composed into the maps of the product.
+* The other operand is stored with adjacent elements along the sum, if it is large and its elements along the sum are
+  far apart in memory.
+* A product of complex numbers becomes a product of real numbers with twice the rows or columns and twice the steps,
+  unless it is small. If it has few rows or columns, the larger operand is read in place, as an array of real and
+  imaginary parts.
+* Products of small matrices become code without loops. The vectors of this code are along rows of the result, unless
+  the batch is the contiguous dimension of the operands and the result.
+* A product by a vector becomes a reduce of elementwise products. The reduce takes only the time in which the matrix is
+  read.
+* The result of a convolution is computed with contiguous output features, and a copy transposes it to its own layout.
+  The kernel is read in units along the output features. If each group has one input feature and one output feature, the
+  base is read in units too. If a unit contains several groups, each lane reads the base's element for its group. A
+  convolution whose window has one element is a dot (gen/plan/convolution_as_dot.py). A convolution that sums over large
+  images becomes a sum of convolutions, each over some of the images.
+* For a GPU, the operands keep their types and may have any strides, because tiles are converted while they are loaded.
 """
 
 from __future__ import annotations
@@ -560,9 +566,9 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
              users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
-    """Return the product in another layout, so that no user transposes it. It is the layout that the result of the
-    product's users has in memory, if all users are elementwise ops and moves. Return the product itself if it has this
-    layout already, or if the contiguous dimension would then not be contiguous in an operand.
+    """Return the product in the layout in which no user transposes it. The users must be a chain of elementwise ops and
+    moves; the layout then follows the order in memory of the chain's result. Return the product itself if there is no
+    such chain, or if the contiguous dimension would not be contiguous in an operand.
     """
     path = [product]
     while product.opcode == "dot" and len(users.get(path[-1], ())) == 1:
@@ -836,7 +842,7 @@ def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Inst
 
 def _by_phases(x: Expander, product: Instruction, operands: "Sequence[Instruction]", tiles: SharedTiles) -> Instruction:
     """Return a convolution whose base has holes as several convolutions of the base without holes, one for each phase
-    of the window. No element of a hole is then multiplied. The results are interleaved.
+    of the window (gen/plan/cells.py). No hole is then multiplied. The results are interleaved.
     """
     labels, shape = product.attributes["dim_labels"], product.shape
     along = [phases(product, k) for k in range(len(labels.out) - 2)]
@@ -893,8 +899,8 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
     """Return a convolution whose base is read in vectors along the image; None for other convolutions. It has one
-    feature group. The contiguous dimension of its result is a dimension of the image, along which the base has neither padding
-    nor holes.
+    feature group. The contiguous dimension of its result is a dimension of the image, along which the base has neither
+    padding nor holes.
     """
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
     at, kind = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0]), _sum_type(product)
