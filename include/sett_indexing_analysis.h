@@ -362,7 +362,7 @@ typedef struct sett_analysis_edge {
   int user, source;
   /* 1: the op only moves elements (copy, transpose, slice, ..), so known elements of the source are known in the user, too */
   int moves;
-  /* the op that makes user, with the number of this operand; get-tuple-element and similar ops are elementwise */
+  /* the op whose result is `user`; op->operand says that `source` is its operand with this number. get-tuple-element and similar ops are elementwise */
   const sett_analysis_op *op;
   const int *operand; /* the values that are the operands of op, -1 for none; runtime variables are read from these */
   /* only if op is NULL, for a call: the maps from the user's index to the source's index (down), and from the source's to the user's (up) */

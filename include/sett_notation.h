@@ -1023,7 +1023,7 @@ SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, ui
 SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const sett_notation_linear *linear, int shift,
                                                    int bits);
 
-/* Return the offset of an index in padded memory. With expressions, the index consists of the first variables. */
+/* Return the offset of an index in padded memory. If the calculation is symbolic, `index` is not read: the index is the map's first variables. */
 SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const sett_notation *layout,
                                                 const int64_t *index) {
   const sett_notation_padded *padded = layout->padded;

@@ -2558,7 +2558,7 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
       int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1,
               sum = 0;
       best[at] = 0;
-      /* the largest value, or a smaller one: lower the digit of one step by 1, and take the largest values below it */
+      /* The largest sum has the digits of `value`, or those of a smaller number: one digit is lower by 1, and the steps below it have their best digits. */
       for (down = at; down < i; ++down) {
         const sett_tile_step *step = &plan->step[down];
         int64_t digit = value / step->weight;
@@ -2669,7 +2669,8 @@ typedef struct settp_tile_chain {
   int64_t weight[SETT_TILE_MAX_LIST], stride[SETT_TILE_MAX_LIST];
 } settp_tile_chain;
 
-/* Compute the chain of a plan. Return 0 if the plan is coupled, or if * joins dimensions that are not adjacent in logical order. */
+/* Compute the chain of a plan. Return 0 if there is none: the plan is coupled (it has no steps), or * joins dimensions that are not adjacent in logical
+ * order. */
 SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_tile_plan *plan, settp_tile_chain *chain) {
   int64_t row[SETT_TILE_MAX_RANK], size = 1;
   int i, j, kept = 0;

@@ -40,8 +40,10 @@ _TAKES_VALUES = re.compile(
 
 @dataclass(frozen=True)
 class Store:
-    """A store of a kernel: the value of the bytes from byte `offset` of a memory on. path, phase: as of an access.
-    loops: the steps of the loops around it.
+    """A store of a kernel: it writes `value` to the bytes of a memory, from byte `offset` on.
+
+    path, phase: as in an Access.
+    loops: the steps of the loops around the store.
     """
 
     memory: Memory
@@ -91,7 +93,7 @@ class Meaning(Walk):
         self.trips: "Dict[object, int]" = {}  # the number of steps of a loop, if it is a constant
         self.carried: "Dict[object, Expression]" = {}  # the variables of the loops that are being walked
         self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}  # their values before a loop and after a step
-        self.before: "Dict[Memory, Memory]" = {}  # the parameters' arrays that results overwrite in place
+        self.before: "Dict[Memory, Memory]" = {}  # for a result's memory, the parameter that it overwrites
         self.until = math.inf  # the time at which a walk gives up
 
     def _file(self) -> None:

@@ -29,8 +29,11 @@ class NotFollowed(Exception):
 
 @dataclass
 class Place:
-    """A place at which values are read. groups: the variables of the work-group. loops: the steps of the loops around
-    the place. path: the conditions under which it is reached.
+    """A place in the text at which values are read.
+
+    groups: the variables that number the work-group.
+    loops: the steps of the loops around the place.
+    path: the conditions under which it is reached.
     """
 
     groups: "Set[Atom]"
@@ -39,8 +42,11 @@ class Place:
 
 
 class Passing:
-    """Finds what a read of memory that kernels write returns. stores: the stores to each memory, each with the number
-    of its launch. failed: the launches whose stores are not known, with their arrays. of_atom: as in meaning.py.
+    """Finds the values that a read returns if kernels write the memory that it reads.
+
+    stores: the stores to each memory, each with the number of its launch.
+    failed: the launches whose stores are not known, with the arrays that they access.
+    of_atom: the expressions of integers that were read from memory.
     """
 
     def __init__(
@@ -81,8 +87,8 @@ class Passing:
         return [store for n, store in earlier if n == last]
 
     def _before(self, read: Expression) -> "List[Store]":
-        """Return the last stores to shared memory before a read: of the stores that a barrier separates from the read,
-        those after the latest such barrier.
+        """Return the last stores to shared memory before a read. Of the stores that have fewer barriers before them
+        than the read, these are the stores with the most.
         """
         distances: "List[Tuple[int, Store]]" = []
         for _, store in self.stores.get(read.parts[0], []):

@@ -112,7 +112,8 @@ class Walk:
             self.active: "Set[Atom]" = set()                # the steps of the loops around the place of the walk
             self.recent: "Dict[object, Value]" = {}         # values that places of private memory hold, until a store
             self.trying = 0
-            self.guesses: "Set[int]" = set()                # reads whose value a compare-and-swap checks, by the tree's id
+            # ids of the syntax trees of reads whose value a compare-and-swap checks later
+            self.guesses: "Set[int]" = set()
             self.pointers: "Dict[Memory, Dict[Token, Tuple[Address, Optional[Value]]]]" = {}
             for memory in buffers.values():
                 self.new_fixed[memory, "written"] = False

@@ -80,7 +80,7 @@ class Lowering(Builder):
                  value: Any = None) -> Tuple[int, ...]:
         """Return the integers of an attribute.
 
-        value: the value itself, if it is a field of an attribute
+        value: if not None, a field of the attribute, whose integers are returned instead
         """
         value = op.attributes.get(key, default) if value is None else value
         if isinstance(value, Dense):

@@ -42,7 +42,7 @@ struct sett_from {
   size_t offset;
 };
 
-/* A call of a program, which is compared separately on the arrays that it read. from: one for each of the call's
+/* A call of a program. A check compares it separately, on the arrays that it read. from: the array of each of the call's
  * parameters. to: for each of the call's results, the number of the program's result that holds it. */
 struct sett_call {
   const char *name;
