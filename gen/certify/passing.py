@@ -58,6 +58,7 @@ class Passing:
         self.stores, self.failed, self.of_atom = stores, failed, of_atom
         self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
         self.written: "Dict[object, bool]" = {}
+        self.several = False        # whether several stores may serve a read: which one is the last is not known
 
     def values(self, read: Expression, launch: int, reader: Place) -> "List[Tuple[Condition, Expression]]":
         """Return the values that a read may return, each with its condition. One of the conditions holds."""
@@ -66,6 +67,7 @@ class Passing:
             memory = read.parts[0]
             shared = memory.space == "shared"
             found = self._before(read) if shared else self._of_launch(memory, launch)
+            self.several |= len(found) > 1
             common = _common(found, reader) if shared else set()
             made: "List[Tuple[Condition, Expression]]" = []
             for store in found:

@@ -255,9 +255,11 @@ class Semantics:
             for conditions, does in self._ways(
                 [expressions.part(store.value, n * width, width), *decide], passing, walked.number, place_of
             ):
+                # of several stores that may serve a read, the last one is not known: a difference refutes nothing
+                doubtful = bool(conditions) and (passing.several or walked.number > 0)
                 lanes.append(
                     _Lane(
-                        index, both(at, *conditions, *map(terms.negated, hidden)), does, says, len(hidden) < len(known)
+                        index, both(at, *conditions, *map(terms.negated, hidden)), does, says, len(hidden) < len(known) or doubtful
                     )
                 )
             if len(lanes) > MOST_LANES:
@@ -375,7 +377,7 @@ class Semantics:
                 if answer.kind == "unknown":
                     raise NotProved("no solver decides it in time")
                 if lane.changed:
-                    raise NotProved("an element that a later store may change")
+                    raise NotProved("an element that another store may change")
                 if own and lane.does.rough:
                     raise NotProved("a mask of lanes")
                 if not all(expressions.is_decided(atom, self.of_atom) for atom in free):
