@@ -91,7 +91,7 @@ class Words:
     parts: for each operand, the function that extracts its element from a word.
     again, kept: used in place of `sorted` and `parts` until the sort is complete. If there is only one operand, its
         result contains words during the sort, and elements only after it.
-    sure: true if plain words sort every row.
+    sure: true if `plain` gives the correct order for every row.
     constants: C texts of the constants that replace some elements as keys (gen/heroes/sort.py, Word).
     keyed, element: the index of the operand whose elements constants replace, and its type in memory.
     key: the key of such an element.

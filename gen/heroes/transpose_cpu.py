@@ -183,8 +183,8 @@ class Frame:
         return {k: size for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)}
 
     def position(self, of: "Dict[int, str]") -> str:
-        """Return a position in memory as a map expression. of: for each dimension, its index as a map expression; the
-        index in all rows (or lanes) is given at their first dimension.
+        """Return a position in memory as a map expression. of: for each dimension, its index as a map expression.
+        Dimensions that form the rows (or lanes) have a common index, given at the first of them.
         """
         terms, weights = [], self.space.weights()
         for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):

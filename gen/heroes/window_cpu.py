@@ -252,8 +252,8 @@ class WindowCpuRecord:
     """The record that templates/kernels/window_cpu.j2 prints.
 
     row: the coordinate that counts rows.
-    first, last: C texts of a work-item's first row and of its end.
-    begin, end: C texts of a row's first vector and of its end. Vectors begin at cache lines if rows do.
+    first, last: C texts of a work-item's first row and of the end of its rows.
+    begin, end: C texts of a row's first vector and of the end of its vectors. Vectors begin at cache lines if rows do.
     edges: single vectors for the columns before the first vector and after the last one. An edge overlaps these
         vectors. If stores bypass the caches, an edge stores only the elements that no other vector stores, because
         mixing both kinds of stores in a cache line is slow.
@@ -276,7 +276,7 @@ class RowForms(NamedTuple):
     """The forms (plans of C code) of a row: its vectors, the vectors at its edges, and its other columns (None: there
     are none).
 
-    begin, end: C texts of the first vector and of the end.
+    begin, end: C texts of the first vector and of the end of the vectors.
     ends: the map that gives `begin` and `end` if vectors are aligned to cache lines (see `Vectors`); "" if both are
         constants.
     """

@@ -4,7 +4,7 @@ window's source is combined (the second half of select-and-scatter).
 This hero takes windows along the contiguous dimension, where adjacent lanes of a vector would belong to different
 windows. Work-items share the result along its outermost dimension. Each work-item fills its part with the initial
 value. Then it visits the windows that contain its rows, in the order of their positions. If the element that a window
-has selected is in the work-item's part, it combines the window's source with this element.
+has selected is in the work-item's part, the work-item combines the window's source with this element.
 """
 
 from __future__ import annotations
