@@ -20,7 +20,7 @@ from gen.hlo import dtypes
 # the kinds of element types, and their letters in `takes`
 KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
 ANY = "psufc"
-# by the letters of the allowed kinds: what an error message says it expected
+# for the letters of the allowed kinds: their name in error messages
 WORDS = {"f": "floats", "c": "complex numbers", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
          "sfc": "signed integers or floats", "psuf": "no complex numbers"}
 
@@ -63,8 +63,8 @@ class Elementwise:
     rounds: int = 16
     # a result of 2 or 4 bits is computed in a byte and must be truncated
     wraps: bool = True
-    # x86 and Arm: a NaN result is an operand's NaN made quiet, or the processor's default NaN, so a vector form is
-    # allowed
+    # true if, on x86 and Arm, a NaN result is an operand's NaN made quiet or the processor's default NaN; kernels may
+    # then compute the op in vectors
     keeps_nan: bool = False
     # The next fields are used by checks.
     ulps: Optional[float] = None    # error bound of a kernel's float result in ulps; None: correctly rounded once
@@ -80,7 +80,7 @@ class Structural:
     """An op that moves, reduces or calls: a result element may depend on any element of its operands."""
 
     opcode: str
-    # None: any number; the op's checker checks it
+    # None: the op's checker decides how many operands are allowed
     arity: Optional[int]
     # opcode in sett_indexing_analysis.h; "": the op is inlined or has no operands
     map: str = ""
