@@ -61,7 +61,8 @@ class Key(NamedTuple):
 
     an op: `operands` are the indices of scalars.
     state: a variable; `value` is the index of the carried array among the loop's results, `map` the index in the array.
-    outside: a value that no step changes; `value` is a carried array's number or an instruction, `map` the index in it.
+    outside: a value that no step changes; `value` is the index of a carried array or an instruction, `map` the index in
+        it.
     constant: `value` is its bits.
     """
 

@@ -37,7 +37,9 @@ Reads = List[MemoryMap]
 
 
 def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
-    """Return a kernel that writes all results, each at the same position of its own memory."""
+    """Return a kernel that goes through the positions of the first result in memory, and writes every result at this
+    position of the result's memory.
+    """
     space = _space(group)
     return space, [_root(leaf, space, None) for leaf in group]
 

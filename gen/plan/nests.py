@@ -162,7 +162,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
             name: str, results: "Sequence[int]" = ()) -> Nest:
     """Return a nest that stores values of the same shape, none of which depends on another. The last `len(results)`
-    values are results of the fusion; `results` contains their numbers.
+    values are results of the fusion; `results` contains the indices of these results.
     """
     count = len(values) - len(results)
     roots = [plan.value_root(value, 0, cuts[value], True) for value in values[:count]]

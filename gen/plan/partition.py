@@ -400,7 +400,8 @@ class Partition:
         """Place all values on which the roots depend.
 
         inline: the maximum number of entries that a function repeats. A value that is needed at several indices is
-            computed at each of them up to this number, and becomes a function beyond it.
+            computed at each index as long as a function repeats at most this number of entries. Else the value becomes
+            a function.
         cuts: the values that other kernels store in scratch buffers, each with the index of its first buffer.
         given: values that the caller of the code has already computed.
         scalars: scalars that are computed in addition to the roots.

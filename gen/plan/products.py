@@ -1024,7 +1024,7 @@ def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Inst
 
 def _laid_out(x: Expander, convolution: Instruction, both: "Sequence[Instruction]", order: "Sequence[int]",
               of: int) -> Instruction:
-    """Return the convolution for tiles, computed in the order `order` and then copied to its own layout. of: the number
+    """Return the convolution for tiles, computed in the order `order` and then copied to its own layout. of: the index
     of the operand that is read vector by vector.
     """
     shape = array_shape(both[of].shape.dtype, convolution.shape.dims, tuple(order))
