@@ -121,7 +121,8 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 def points(index: str, partition: Partition) -> int:
     """Return an upper bound of the number of different results of a map: the product of the sizes of the variables in
-    its results. A runtime variable is read at an index; the variables in the map of that index count in its place.
+    its results. A runtime variable is read from an array; the variables of the index at which it is read count instead
+    of it.
     """
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()
@@ -260,7 +261,9 @@ def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Di
 
 
 def _weights(program: Program) -> Dict[str, Any]:
-    """Return the block of large constants for the manifest. pointer: its number among the pointers to parameters."""
+    """Return the block of large constants for the manifest. pointer: the block's index among the pointers to
+    parameters.
+    """
     last = list(program.weights.values())[-1]
     return {"pointer": next(program.pointers[array][0] for array in program.weights),
             "bytes": last.offset + len(last.bytes),
