@@ -37,7 +37,7 @@ class Sections(Schedule):
 
 @dataclass(frozen=True)
 class WalkRange:
-    """The loops of one operand, which take the kernel's blocks from `first` to `last` - 1."""
+    """The loops of one operand. They run in the blocks `first` to `last` - 1 of the kernel."""
 
     walk: Walk
     first: int
@@ -96,7 +96,7 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         """
         if not choice.schedule:
             return []
-        for part in choice.parts:  # The kernel's schedule may differ from the schedules that the parts chose alone.
+        for part in choice.parts:  # `choices` may have replaced the part's schedule, so its kernels are laid out again
             part.grids = part.hero.grids(part, context)
         grids = [part.grids[0] for part in choice.parts]
         largest = max(choice.parts, key=lambda part: part.nest.shape.elements).grids[0]

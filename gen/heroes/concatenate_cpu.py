@@ -98,7 +98,7 @@ class OperandRun:
 
     begin: output column of the run's first element.
     length: number of elements of the run.
-    last: number, in the run, of the first element of its last vector.
+    last: index, in the run, of the first element of the last vector.
     prefetch: statements that prefetch later elements.
     lines: the computation of a vector.
     store: the store of a vector to `target`.

@@ -58,9 +58,9 @@ class ContractionSchedule(Schedule):
     tile_units: maximum number of units in a tile. 0: all units of the block.
     ahead: true if a tile prefetches units into L1, one chunk of steps ahead.
     far: distance to the units of the next chunk, which tiles prefetch. 0: no such prefetch.
-    every: number of unrolled steps of a tile for each such prefetch.
+    every: number of unrolled steps of a tile for each prefetch of the next chunk.
     chunk: number of steps that a tile takes along the last contracted dimension.
-    runs: number of steps that a tile takes along the contracted dimension before it.
+    runs: number of steps that a tile takes along the second to last contracted dimension.
     to, to_line: strides of rows and of lines in the result, if the totals are in the result. 0: the totals are in an
         array of the work-item.
     packed: true if the columns of a chunk are first copied to a panel.
@@ -234,16 +234,17 @@ def _in_groups(nest: Contraction, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Cells:
-    """The loop over the cells of a convolution window. A cell is a part of the window without padding and holes; a
-    place is a position of the window.
+    """The loop over the cells of a convolution's window. A "place" is a position of the window. A cell is a set of
+    places and a set of window elements that are not over padding or holes at these places (gen/plan/cells.py).
 
-    taps: true if the cells have different numbers of elements.
+    number: the window's index among the windows of the nest.
+    taps: true if the number of the window's elements differs between cells.
     first: C text of the block's first place ("": 0).
     every: distance between adjacent places of a cell, in places.
-    single, units, total: strides of these places in the operands and in the totals.
-    count: C variable that has the number of the block's rows or lines ("": the block has one).
-    each: number of rows or lines that belong to a place.
-    step: stride of these rows or lines in the totals.
+    single, units, total: strides of adjacent places of a cell, in the operands and in the totals.
+    count: C variable that has the number of rows (or lines) of the block ("": the block has one).
+    each: number of rows (or lines) that belong to one place.
+    step: stride of adjacent rows (or lines) in the totals, for cells.
     """
 
     number: int
@@ -261,12 +262,13 @@ class Cells:
 
 @dataclass(frozen=True)
 class ContractionCpuRecord:
-    """The record that templates/kernels/contraction_cpu.j2 prints. A unit is a vector of adjacent columns. Distances
-    that depend on a leading dimension are encoded as gen/plan/leads.py defines.
+    """The record that templates/kernels/contraction_cpu.j2 prints. "Units" are vectors of adjacent columns, loaded from
+    the operand `units` and multiplied by elements of the operand `single`. "Lines" are a second dimension of rows.
+    Distances that depend on a leading dimension are encoded as gen/plan/leads.py defines.
 
     words: the names of C functions and types.
     line, row: variables of the lines and of the rows ("": there is only one).
-    first_unit, end_unit: C texts of a block's first unit ("": 0) and of its last unit plus 1.
+    first_unit, end_unit: C texts of the index of a block's first unit ("": 0) and of the index after its last unit.
     single, units: C texts of the addresses where a block begins in the operands.
     line_step, row_step: strides of lines and rows in `single`.
     wide: stride of units in `single`; -1: all lanes of a unit use the same element of `single`.
@@ -281,7 +283,7 @@ class ContractionCpuRecord:
     ahead: true if a tile prefetches units into L1, one chunk of steps ahead.
     far: distance to the units of the next chunk, which tiles prefetch (0: no such prefetch).
     far_lines: true if the next chunk's units are contiguous, so that whole cache lines are prefetched.
-    every: number of unrolled steps of a tile for each such prefetch.
+    every: number of unrolled steps of a tile for each prefetch of the next chunk.
     overlap: number of columns that the last unit shares with the unit before it.
     cells: the loops over the cells of windows.
     rows_vary: true if cells have different numbers of rows.
@@ -402,7 +404,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         elif _is_skinny(nest, context) and most < all_units:
             tile, chunk, ahead = numbers.skinny.get(rows, most), numbers.skinny_chunk, True
             blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))  # at least two tiles in each block
-            if nest.wide:  # each unit multiplies other elements of `single`
+            if nest.wide:  # different units multiply different elements of `single`
                 tile, blocks = row_tile, max(1, min(numbers.skinny_blocks, all_units // row_tile) // _batch(nest))
             most = min(-(-all_units // blocks), numbers.skinny_units)
         elif nest.wide and all_units > most \
@@ -414,7 +416,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if packed:
             most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
             wide = -(-all_units // numbers.packed_units)
-            # a quarter of the blocks at most is one unit shorter
+            # at most a quarter of the blocks have one unit less
             if 4 * (wide * numbers.packed_units - all_units) <= wide:
                 tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
             if whole:
@@ -495,10 +497,10 @@ def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str,
 
 
 def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
-    """Return the numbers of the outer dimensions (batch dimensions) whose work-items follow each other for the same
-    block of columns, so that these columns of `units` stay in cache. `single` is then read once for each block of
-    columns. Return an empty list if this costs at least as much memory traffic as reading `units` again for each index
-    of these dimensions.
+    """Return the outer (batch) dimensions along which the operand `units` does not vary, as indices. Successive
+    work-items then compute the same block of columns for all indices of these dimensions, so that the columns stay in
+    cache; the operand `single` is read once for each block of columns. Return an empty list if this needs at least as
+    much memory traffic as reading `units` again for each index.
     """
     shared = [k for k in nest.order if not nest.outer[k].units and not nest.outer[k].strips]
     times = math.prod(nest.outer[k].size for k in shared)
@@ -528,7 +530,7 @@ def _is_whole(nest: Contraction, context: Context) -> bool:
 
 
 def _batch(nest: Contraction) -> int:
-    """Return the size of the batch: the number of products that have both operands of their own."""
+    """Return the size of the batch: the number of products of which no two share an operand."""
     return math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
 
 
@@ -565,7 +567,7 @@ def _far(nest: Contraction, chunk: int, runs: int) -> int:
 
 
 def _bytes(nest: Contraction) -> int:
-    """Return the bytes of `units`, the operand whose columns are vectors, without its batch dimensions."""
+    """Return the bytes of one matrix of the batch in the operand `units`, whose columns are vectors."""
     return dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
 
 
@@ -590,9 +592,9 @@ def _line(nest: Contraction) -> str:
 
 
 def _positions(nest: Contraction, lanes: int = 0) -> str:
-    """Return the map from the outer dimensions, a unit and a lane to the position in the result. A unit is a vector of
-    adjacent columns; its number is the variable `unit`. If units share columns, the variable `column` is the unit's
-    first column instead. `lanes` is the number of lanes of a unit; 0 stands for all.
+    """Return the map from the outer dimensions, a unit (a vector of adjacent columns) and a lane to the position in the
+    result. The variable `unit` is the unit's index. If units share columns, or for lanes = 1, the map has the variable
+    `column` in its place, the first column. lanes: number of lanes of a unit; 0: the nest's number.
     """
     sizes, unit, lanes = nest.sizes, nest.unit, lanes or nest.unit
     names = [f"g{k}" for k in range(len(sizes) - 1)]

@@ -135,7 +135,7 @@ class LoadedOperand(TiledOperand):
 
 
 class ExactOperand(NamedTuple):
-    """An operand of the exact sum: code that adds one product after another and skips elements that do not exist.
+    """An operand of the exact sum (class ExactSum).
 
     line_at, step_at, conditions: as in TiledOperand, for the result's row or column.
     value: C text of the element in variable `element`, converted to the type of the sums.
@@ -150,8 +150,8 @@ class ExactOperand(NamedTuple):
 
 
 class ExactSum(NamedTuple):
-    """A sum of only those elements that exist. The kernel computes this sum if the tile's sum is NaN, because the zeros
-    in place of elements that do not exist make NaN of infinities.
+    """A sum over only those steps at which the elements of both operands exist. The kernel computes it if the tile's
+    sum is NaN, because the tile has zeros in place of missing elements, and infinity times zero is NaN.
 
     kind: the type of the sum.
     of_thread: C text of the sum in a thread's registers.
@@ -173,12 +173,12 @@ class ContractionGpuRecord:
     pitch: for each operand, the number of elements from one step to the next in the tile.
     steps: number of steps of the whole sum.
     part_steps: number of steps of a part (split-k).
-    row: C text of the row in the tile that a thread's row `i` is.
-    column: C text of the number of a thread's word `j` in a row of the tile.
-    group: C text of the column in the tile of a thread's columns `j`, in groups of `vec`.
+    row: C text of the tile's row that is row `i` of a thread.
+    column: C text of the index, in a row of the tile, of a thread's word `j`.
+    group: C text of the tile's group of `vec` columns that is group `j` of a thread.
     added: C text of a thread's sum after one more product.
     rows, columns: numbers of rows and columns of the result.
-    exact: the sum that replaces NaN; None if all elements exist or if sums are integers.
+    exact: the sum that replaces NaN; None if all elements exist or if sums are integers (see ExactSum).
     step: the epilogue of `vec` sums; with split-k, the stores of a part's sums.
     """
 
@@ -361,9 +361,8 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 # ---- maps ----
 
 def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
-    """Return two maps, of which each gives a summand of a position in an operand (or of a condition's value). The first
-    takes (batch, group of rows or columns), the second takes (group of steps along the sum). They become separate C
-    texts.
+    """Return two maps whose results add up to a position in an operand (or to a condition's value). The first takes
+    (batch, group of rows or columns), the second takes (group of steps along the sum). Each map becomes a C text.
     """
     line, step = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
         (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
@@ -406,10 +405,10 @@ def part_map(nest: TiledProduct, schedule: ContractionGpuSchedule) -> str:
 
 
 def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[str, str]":
-    """Return two maps from a thread's register tile to the block's tile: (thread, i) -> (row), and (thread, j) -> (c
-    floordiv by), where c is the column in the block's tile of the thread's column j * by. The rows and columns of a
-    thread form groups of `unit` adjacent rows and columns. A warp covers up to 8 threads across and 4 down, because
-    this shape reads the fewest words.
+    """Return two maps from a thread's register tile to the block's tile: (thread, i) -> (row of the block's tile), and
+    (thread, j) -> (column of the block's tile, floordiv `by`), where i is a row of the thread and j * by a column of
+    the thread. A thread has groups of `unit` adjacent rows and of `unit` adjacent columns. A warp has up to 8 threads
+    across and 4 down, because it reads the fewest words in this shape.
     """
     tile = schedule.block
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
@@ -550,8 +549,8 @@ def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: s
 
 
 def exact_sum(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Optional[ExactSum]:
-    """Return the sum that replaces a sum that is NaN; None if zeros in place of elements that do not exist cannot
-    change a sum.
+    """Return the exact sum, which replaces a tile's sum if that is NaN. Return None if a tile's sum is always exact,
+    because all elements exist or because zeros in place of missing elements cannot change it.
     """
     nest, d, kind, t = choice.nest, context.target, choice.nest.dot.shape.dtype, choice.index
     if not nest.conditions or kind not in ("f32", "f64"):

@@ -9,8 +9,8 @@ lane reads 16 contiguous bytes of a line, which are its elements for several ins
 take the steps in an order other than that of memory; the order is the same for both operands.
 
 A row of a tile in shared memory is one line, or one step if lines are contiguous in memory. Rows are rotated so that
-lanes which read together use all banks: lines by 16 more bytes after every 128 bytes, steps by 16 more lines after as
-many steps as fit into 16 bytes.
+lanes which read together use all banks. If a row is a line, the rotation grows by 16 bytes with every 128 bytes of the
+tile. If a row is a step, it grows by 16 lines with every group of steps that fill 16 bytes of a line.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class FragmentOperand(TiledOperand):
 
     along: true if the operand is contiguous along the sum, false if lines are adjacent in memory.
     word: the type of a load.
-    place: C text of the index in the tile of a line and a step (index along the sum).
+    place: C text of an element's index in the tile, computed from its line and its step (index along the sum).
     elements: number of elements of a tile.
     read_line, read_step: C texts of the line and the step of the first element that a lane reads. `n` numbers the
         groups of 16 lines of its wavefront.
@@ -201,8 +201,8 @@ def read_map(nest: TiledProduct, schedule: ContractionMfmaSchedule, operand: int
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "Tuple[str, str]":
-    """Return two maps from a thread's sums to the tile: (wave, lane, i) -> (row of the thread's row i), and (wave,
-    lane, j) -> (column of the thread's column j).
+    """Return two maps from a thread's sums to the tile: (wave, lane, i) -> (row of the tile), where i is a row of the
+    thread, and (wave, lane, j) -> (column of the tile), where j is a column of the thread.
     """
     tile, of = schedule.block, _instruction(nest)
     rows, columns = tile.thread_rows, tile.thread_columns

@@ -90,9 +90,10 @@ class CopiedOperand(TiledOperand):
     column of the right operand.
 
     elements: number of elements of a tile.
-    place: C text of the index in the tile of a line and a step (index along the sum).
-    read_line, read_step: C texts of the line and the step at which a lane reads, by ldmatrix or its element number
-        `half`. `n` numbers the groups of 16 lines of the warp, `part` the groups of 32 bytes along the sum.
+    place: C text of an element's index in the tile, computed from its line and its step (index along the sum).
+    read_line, read_step: C texts of the line and the step that a lane gives to ldmatrix or, without ldmatrix, at which
+        it loads element `half` of its two. `n` is the index of a group of 16 lines of the warp, `part` the index of a
+        group of 32 bytes along the sum.
     trans: true if ldmatrix transposes.
     pairs: true if ldmatrix transposes pairs of lines.
     """
@@ -111,13 +112,12 @@ class ContractionMmaRecord:
 
     kind, element: the types of the sums, and of elements in memory.
     mma: the C function of an instruction.
-    register, registers: type and number of the registers in which a lane holds its elements of 16 lines and 32 bytes of
-        steps.
+    register, registers: type and number of the registers of a lane for 16 lines and 32 bytes along the sum.
     bytes: bytes of an element.
     parts: number of groups of 32 bytes of steps in a tile.
     downs, acrosses: numbers of instructions of a warp along the rows and along the columns.
-    row: C text of the row in the tile that a thread's row `i` is.
-    group: C text of the column in the tile of a thread's columns `j`, in groups of `vec`.
+    row: C text of the tile's row that is row `i` of a thread.
+    group: C text of the tile's group of `vec` columns that is group `j` of a thread.
     steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
     """
 
@@ -233,8 +233,8 @@ def in_pairs(nest: TiledProduct, operand: int) -> bool:
 
 
 def _paired(line: str) -> str:
-    """Return the line in memory that is line `line` of an instruction if ldmatrix transposes pairs of lines. A line is
-    one of 16 rows of the left operand or columns of the right operand.
+    """Return the line in memory from which an instruction's line `line` comes, if ldmatrix transposes pairs of lines. A
+    line is one of 16 rows of the left operand, or one of 16 columns of the right operand.
     """
     return f"({line}) mod 8 * 2 + ({line}) floordiv 8"
 
@@ -251,7 +251,7 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
     rows = whole // unit // units   # number of rows that together cover all banks
     turn, padding = f"{row} floordiv {rows}", ""
     if in_pairs(nest, operand):
-        # ldmatrix reads two of every four steps together
+        # the 8 rows that ldmatrix reads together are two of every four steps
         turn += f" + step floordiv 4 * {2 // rows}"
         padding = f" + step floordiv 8 * {2 * unit}" if units == 1 else ""
     rotated = f"({at} floordiv {unit} + {turn}) mod {units}"
@@ -280,9 +280,9 @@ def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int)
 
 
 def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[str]":
-    """Return the maps of both operands and of all conditions, and the part of each that depends on the step. Their
-    domains include the steps beyond the end of the last tile, because the kernel computes the addresses of these steps
-    too.
+    """Return two maps for each operand and each condition: the map to its position (or value), and the summand that
+    depends on the step. Their domains end with the last tile, beyond the last step of the sum, because the kernel
+    computes all addresses of that tile.
     """
     size = schedule.block.steps
     end, found = -(-nest.counts["step"] // size) * size - 1, []
@@ -322,17 +322,16 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
 
 
 def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """Return the index of an element in a fragment of this product's instruction; see `held_in`."""
+    """Return the result of `held_in` for this product's instruction."""
     return held_in(_instruction(nest).layout, fragment, box, **given)
 
 
 def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """Return the index of an element in a fragment, as map expressions. The layout of the fragment is
-    `name`.`fragment`, where `fragment` is lhs, rhs or acc.
+    """Return the index, in an instruction's matrix, of an element that a lane holds in a fragment, as map expressions.
+    The layout of the fragment is `name`.`fragment`, where `fragment` is lhs, rhs or acc.
 
     box: the variables of the expressions, with their extents.
-    given: for a variable of the layout, its value as an expression of the variables of `box`; 0 for variables not
-        given.
+    given: for each variable of the layout, its value as an expression of the variables of `box`; by default 0.
     """
     layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{name}.{fragment}"))
     inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
@@ -360,8 +359,8 @@ def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, opera
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str, str]":
-    """Return two maps from a thread's sums to the tile: (warp, lane, i) -> (row of the thread's row i), and (warp,
-    lane, j) -> (column floordiv vec, for the thread's group j of `vec` columns).
+    """Return two maps from a thread's sums to the tile: (warp, lane, i) -> (row of the tile), where i is a row of the
+    thread, and (warp, lane, j) -> (group of `vec` columns of the tile), where j is a group of columns of the thread.
     """
     tile, vec = schedule.block, schedule.vec
     rows, columns = tile.thread_rows, tile.thread_columns // vec

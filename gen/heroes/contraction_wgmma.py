@@ -51,8 +51,8 @@ class ReadOperand(TiledOperand):
 
     elements: number of elements of a tile.
     begin: bytes of shared memory before this operand's tiles.
-    place: C text of the index in the tile of a line and a step (index along the sum).
-    read: C text of the index in the tile at which the warpgroup reads the 16 steps number `part`.
+    place: C text of an element's index in the tile, computed from its line and its step (index along the sum).
+    read: C text of the index, in the tile, of the first element that the warpgroup reads for group `part` of 16 steps.
     lines_beside: true if lines are adjacent in memory, false if the operand is contiguous along the sum.
     leading, stride: fields of the descriptor, in bytes.
     """
@@ -157,8 +157,8 @@ def tile_bytes(nest: TiledProduct, tile: GpuTile) -> "Tuple[int, int]":
 
 
 def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: int) -> str:
-    """Return the map (warpgroup, part) -> (element of the tile): the first element that an instruction reads for the
-    steps number `part`.
+    """Return the map (warpgroup, part) -> (element of the tile): the first element that an instruction reads for group
+    `part` of 16 steps.
     """
     tile = schedule.block
     line = (f"warpgroup * {DOWN}", "0")[operand]
@@ -167,9 +167,9 @@ def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: in
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[str, str]":
-    """Return two maps from a thread's sums to the tile: (warpgroup, warp, lane, i) -> (row of the thread's row i), and
-    (lane, j) -> (column floordiv vec, for the thread's group j of `vec` columns). A warp holds its sums as adjacent
-    mma.sync instructions would.
+    """Return two maps from a thread's sums to the tile: (warpgroup, warp, lane, i) -> (row of the tile), where i is a
+    row of the thread, and (lane, j) -> (group of `vec` columns of the tile), where j is a group of columns of the
+    thread. The lanes of a warp hold the sums that they would hold after adjacent mma.sync instructions.
     """
     tile, vec = schedule.block, schedule.vec
     columns = tile.thread_columns // vec

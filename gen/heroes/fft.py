@@ -59,8 +59,8 @@ class Axis:
     swaps: two flags, for reading and for writing: true if real and imaginary parts are swapped.
     late: true if the kernel of a convolution is computed at run time.
     lanes: number of rows that are transformed at once.
-    turned: if not 0, each result is multiplied by a root of unity of this length, to the power of (index in the row) *
-        (number of the row).
+    turned: if it is not 0, the kernel multiplies each result by w^(index in the row * index of the row), where w is
+        `fft.root(1, turned)`.
     whole: length of the transform that this kernel and another kernel compute together; 0 if this kernel is alone.
     """
 
@@ -184,7 +184,7 @@ class FftRecord(Roots):
     along, across: in both arrays, the stride within a row and the stride from row to row.
     count: number of rows of the unit, as C text.
     whole: true if all units have the same number of rows.
-    group: C text of the unit's number along the last of the other dimensions.
+    group: C text of the unit's index along the last dimension that is not transformed.
     work: the scratch buffer; "" if the work-item has arrays of its own.
     """
 
@@ -397,8 +397,8 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
 
 
 def halves(axis: Axis) -> "Tuple[int, int]":
-    """Return the lengths (n1, n2) of the two transforms by which one kernel transforms a row; n2 is 1 if it needs only
-    one.
+    """Return the lengths (n1, n2) of the two transforms into which a kernel splits the transform of a row; n2 is 1 if
+    the kernel does not split it.
     """
     return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.whole else (axis.m, 1)
 
@@ -477,8 +477,9 @@ def number(value: float, part: str) -> str:
 
 
 def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_power: bool = False) -> Roots:
-    """Add the tables of roots of unity that a kernel needs, and return their names. by_power: true if roots with the
-    same power in a stage are contiguous; false if the roots of one block of a stage are contiguous.
+    """Add the tables of roots of unity that a kernel needs, and return their names. by_power: the order of a stage's
+    roots in memory. True: the same power for all blocks, then the next power. False: all powers for one block, then the
+    next block.
     """
     m, n = axis.m, axis.n
     given: "Dict[str, Any]" = {**{role.name: "" for role in fields(Roots)}, "window": 0, "block": 1, "chirp_window": 0,

@@ -125,10 +125,12 @@ class Butterflies:
 class Step:
     """A stage of a kernel, as C texts.
 
-    row, butterfly: a butterfly's row and its number in the row, computed from `work`, its number in the block.
+    turns: number of butterflies that a thread computes, one after another.
+    guard: the condition that butterfly `work` exists; "" if it always does.
+    row, butterfly: a butterfly's row and its index in the row, computed from `work`, its index in the block.
     reads, writes: positions in shared memory of the numbers that a butterfly reads and writes; empty if they are in
         memory.
-    before, after: numbers in the row of the elements that a butterfly reads and writes.
+    before, after: indices in the row of the elements that a butterfly reads and writes.
     roots: positions in the table of roots of unity, by which all results but the first are multiplied; empty if the
         roots are 1.
     kernel: positions in the table of a convolution's kernel, by which the results are multiplied; else empty.
@@ -149,11 +151,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Fold:
-    """The step that computes half a spectrum from the transform of pairs of real numbers.
+    """The step that computes half a spectrum of 2 n real numbers from the transform of n pairs of them.
 
-    near: position in shared memory of element j of a row.
-    far: position in shared memory of element n - j.
-    turns, guard, row: as in Step. element: the number j, computed from `work`.
+    turns, guard, row: as in Step.
+    element: the index j of an element in the row, computed from `work`.
+    near, far: positions in shared memory of the row's elements j and n - j.
     """
 
     turns: int
@@ -320,9 +322,9 @@ def stages(axis: Axis) -> "List[fft.RadixStage]":
 
 
 def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
-    """Return the butterflies of each step; a convolution has the steps of two transforms. In the first step, adjacent
-    threads follow the order of the array that is read, in the last step that of the array that is written. In other
-    steps they follow rows.
+    """Return the butterflies of each step; a convolution has the steps of two transforms. Adjacent threads have
+    adjacent elements of the array that is read (in the first step) or written (in the last step). In the other steps
+    they have adjacent rows if both arrays have adjacent rows, else adjacent elements of a row.
     """
     of = stages(axis) * (1 + axis.convolved)
     is_folded = axis.writes == "folded"
@@ -366,8 +368,8 @@ def layout(before: Butterflies, after: "Optional[Butterflies]", part: str, most:
 
 
 def turns_of(access: str, part: str) -> "Tuple[int, int]":
-    """Return the bank turns of all accesses of a map, and a lower bound of them. A bank turn is one access of all banks
-    at the same time; conflicts need more turns.
+    """Return the number of bank turns that the accesses of a map take, and the number without bank conflicts. In one
+    bank turn, each bank serves at most one access.
     """
     answer = algebra.call("banks", access, part)
     if answer.startswith("no: "):

@@ -136,7 +136,8 @@ def _looping(nest: Nest) -> "Optional[Entry]":
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
     """Return the schedule for a nest that is one loop (a `while` for each element). Several registers run the loop
-    together: as many as the processor has space for, or one vector of them if registers are single elements.
+    together: as many as fit into the processor's registers or, if they are single elements, at most as many as a vector
+    has lanes.
     """
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
@@ -270,7 +271,7 @@ def _with_bursts(nest: Nest, loop: LoopSchedule) -> LoopSchedule:
 
 
 def _packed(nest: Nest) -> "List[int]":
-    """Return, for each result whose type has several elements in a byte, their number in a byte."""
+    """Return the number of elements in a byte, for each result whose elements share bytes."""
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
 
 
@@ -371,8 +372,8 @@ def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = 
 
 
 def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
-    """Return the registers of a step that run a loop over elements together. A step that the end cuts has `left`
-    elements.
+    """Return the registers of a step that run the nest's loop over elements together; None if each register runs it
+    alone. whole: false for the step that the end of the output cuts, which has `left` elements.
     """
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None

@@ -54,7 +54,7 @@ class MatrixBlocks(Schedule):
     sides: number of right-hand sides of a block.
     work: the arrays for the matrix and for its vectors.
     in_shared: true if the arrays in `work` are in shared memory.
-    shared: the other arrays of the block.
+    shared: the block's other arrays, which are always in shared memory.
     """
 
     sizes: Sizes = Sizes(1, 1, 1)
@@ -91,8 +91,8 @@ class MatrixBlockRecord:
     sides, solved: the number of right-hand sides of a block, and their view.
     vector_sizes: the numbers of left and of right vectors in the results of svd.
     even: number of rows that are paired; a row of zeros is added to an odd number of rows.
-    pair: C texts of the two rows of pair number `pair` in round number `round`. In pair 0, the second row is always row
-        `even` - 1 instead.
+    pair: C texts of the two rows of pair `pair` in round `round`. The second text is not valid for pair 0, whose second
+        row is always row `even` - 1.
     searching: number of threads that search for a pivot.
     epsilon: half the distance from 1 to the next floating-point number.
     nan: a NaN, as C text.

@@ -5,8 +5,8 @@ The position in the input is a mixed-radix number, whose digits are either kept 
 Accumulators start from the values that gen/hlo/combiner.py gives. Sums of f16 and bf16 are accumulated in f32 and
 rounded once.
 
-For some combiners, such as most argmax, the order of the elements matters only if some are NaN. The kernel then records
-NaNs, and computes a result again in the order of the elements if a NaN was among them.
+For some combiners, such as most forms of argmax, the order of the elements matters only if an element is NaN. The
+kernel then records NaNs, and computes a result again, in the order of the elements, if one of them was NaN.
 """
 
 from __future__ import annotations

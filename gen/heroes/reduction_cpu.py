@@ -50,7 +50,7 @@ class SweepSchedule(Schedule):
     rows: number of results that a work-item computes at the same time.
     parts: number of parts into which a reduced digit is cut.
     per_part: number of steps of that digit in a part.
-    streams: number of equal pieces that are read in turns; the pieces are those of a part, or of all groups of rows.
+    streams: number of streams: equal pieces of a part (or of the list of groups of rows), read in turns.
     chunks: number of groups of rows that a work-item computes one after another.
     blocked: true if a work-item has a block of the columns, false if it has all columns.
     burst: number of cache lines that are prefetched together.
@@ -74,7 +74,7 @@ class SweepSchedule(Schedule):
 
     @property
     def span(self) -> int:
-        """Return the number of elements in one step of all streams."""
+        """Return the number of elements of one step, in all streams together."""
         return self.registers * self.lanes
 
     def text(self) -> str:
@@ -138,8 +138,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
     def parts(items: int, steps: int, bytes_a_step: int, least: int, unit_items: int = device.unit_items,
               together: int = 1) -> Tuple[int, int]:
-        """Return (number of parts, steps of a part). There are enough work-items for all threads, and enough work for
-        each of them. The steps of a part are a multiple of `together`.
+        """Return (number of parts, steps of a part). There are enough parts to keep all threads busy, but no part is
+        too small to be worth a work-item. The steps of a part are a multiple of `together`.
         """
         wanted = max(1, min(-(-unit_items * device.units // items), steps * bytes_a_step // device.part_bytes,
                             steps // least))
@@ -189,8 +189,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
 
         def cut_in(registers: int) -> Tuple[int, int, int]:
-            """Return three numbers for blocks of `registers` accumulators: the work-items if nothing is cut into parts,
-            the parts, and the steps of a part.
+            """Return three numbers for blocks of `registers` accumulators: the number of work-items without parts, the
+            number of parts, and the number of steps of a part.
             """
             items = -(-size // (registers * LANES)) * results // size
             together = numbers.column_rows if registers > numbers.column_registers and inner == 1 else 1
@@ -239,7 +239,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, numbers.part_steps)
-    # all parts have the same number of steps, so the steps that are left over belong to the rest
+    # all parts have the same number of steps; the remaining steps are done element by element after the last part
     if streams > 1 and count * per != steps:
         per = steps // count
     return SweepSchedule(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
@@ -322,11 +322,11 @@ class Digit:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The groups of adjacent results that a work-item computes, from number `first` to `last` - 1.
+    """The groups of adjacent results that a work-item computes: the groups `first` to `last` - 1.
 
-    start: C text of a group's first result, if the last group is moved back so that it ends at the last result ("": the
-        element's code computes it).
-    number: C text of the group's number in a stream ("": it is the same in all streams).
+    start: C text of the first result of a group, if the last group is moved back so that it ends at the last result.
+        "": groups do not overlap, and the code of an element contains this position.
+    number: C text of the index of the current group, which differs between streams. "": `start` does not need it.
     """
 
     first: str
@@ -421,9 +421,9 @@ class RowsRecord(ReductionCpuRecord):
     apart in memory, are computed at the same time.
 
     streams, vec: number of streams, and number of registers of each stream.
-    first: C text of the number of a stream's first register.
-    stream: C text of the stream's number.
-    total: C text of the number of a row's total among the totals of all streams.
+    first: C text of the index of a stream's first register.
+    stream: C text of the stream's index.
+    total: C text of the index of a row's total among the totals of all streams.
     halves: the number of registers after each time that pairs of registers are folded.
     """
 
@@ -460,7 +460,7 @@ class ColumnsRecord(ReductionCpuRecord):
     unrolled: true if the loop over these rows is unrolled.
     rest: true if the number of rows may not be a multiple of `rows`.
     blocks: the work-item's blocks of columns; None if all columns are one block.
-    edge: the step of one more register, which ends with the last column; None if registers divide the columns.
+    edge: the step of an additional register that ends at the last column; None if registers divide the columns.
     """
 
     groups: int
@@ -578,7 +578,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return items
 
     def special(self) -> Optional[int]:
-        """Return the kept dimension that is divided into blocks, if any."""
+        """Return the dimension that is divided into blocks, one that is kept (not reduced); None if there is none."""
         digits, sweep = self.digits, self.sweep
         if sweep.kind == "rows":
             return next(k for k in digits.kept() if digits.out[k] == 1)
@@ -684,7 +684,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- sweeps ----
 
     def rows(self, common: "Dict[str, Any]") -> RowsRecord:
-        """Fold each of 16 rows into its accumulators and these into one vector; then fold the 16 vectors."""
+        """Fold each of 16 rows into its accumulators, and the row's accumulators into one vector. Then fold the 16
+        vectors.
+        """
         sweep, digits, row = self.sweep, self.digits, self.special()
         size, step, vec = digits.sizes[digits.minor], sweep.step, sweep.vec
         assert row is not None and self.blocks
@@ -717,10 +719,10 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                                results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def steps(self, first: str, last: str, count: int, known: int, base: str = "") -> RowSteps:
-        """Return the whole steps along the minor dimension.
+        """Return the loop over the whole steps along the minor dimension.
 
-        count: number of steps; if a part has streams, of each stream.
-        known: the number of steps from `first` to `last`, or a divisor of it (0: unknown).
+        count: number of steps; if several streams are read in turns, number of steps of each stream.
+        known: a number that divides the number of steps from `first` to `last` (0: unknown).
         """
         sweep = self.sweep
         inner = "lane * 2 + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
@@ -757,13 +759,13 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return Rest(numbers, skipped, self.fold_step(body, slot, count, "inside" if skipped else ""))
 
     def numbers(self, count: int) -> str:
-        """Return C text: the numbers of the elements in register `vec` of `count` registers."""
+        """Return C text: the indices of the elements in register `vec` of `count` adjacent registers."""
         of_registers = f" + {self.d.splat('s32', LANES, f'(int)vec * {LANES}')}" if count > 1 else ""
         return f"{self.helpers.numbers(LANES)}()" + of_registers
 
     def columns(self, common: "Dict[str, Any]") -> ColumnsRecord:
-        """Fold columns, with a vector for each 16 columns. If all columns are one block, one more vector may end with
-        the last column.
+        """Fold columns, with a vector for each 16 columns. If all columns are one block whose size 16 does not divide,
+        an additional vector ends at the last column and overlaps the vector before it.
         """
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         size = digits.sizes[minor]
@@ -859,8 +861,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- results ----
 
     def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
-        """Return the step for `count` vectors of results that are adjacent along a dimension; with several `groups`,
-        for one group.
+        """Return the step that computes `count` vectors of results, adjacent along dimension `digit`. If there are
+        several `groups` of such vectors, the step computes the group of index `group`.
         """
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")

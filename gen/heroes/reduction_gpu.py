@@ -111,7 +111,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
            first: bool) -> BlockSchedule:
     """Return the schedule of a block.
 
-    widths: bytes of the elements that adjacent positions access in contiguous memory.
+    widths: bytes of an element, for each array that adjacent positions access contiguously.
     values: number of accumulators for each result.
     first: true for the kernel that reads the inputs; false for the second kernel, which reads few numbers from a cache.
     """
@@ -303,7 +303,7 @@ class ThreadSteps:
 
 @dataclass(frozen=True)
 class Rest:
-    """The last step, which only those threads do for which `guard` is true."""
+    """The last step. Only the threads for which `guard` is true do it."""
 
     guard: str
     step: StepCode
@@ -319,7 +319,7 @@ class FoldRecord:
     shuffles: true if the lanes of a warp are folded by shuffles; false if all threads fold in halves through shared
         memory.
     width: number of adjacent lanes of a warp over which shuffles fold.
-    cells: number of values of a slot in shared memory (0: none).
+    cells: number of values in shared memory for each slot (one of a thread's accumulators of a value); 0: none.
     own: where a thread stores its values in shared memory.
     others: where a thread reads the values that it folds into its own.
     """
@@ -337,17 +337,17 @@ class FoldRecord:
 
 @dataclass(frozen=True)
 class ReductionGpuRecord(FoldRecord):
-    """The record that templates/kernels/reduction_gpu.j2 prints. A slot is one of a thread's accumulators of the same
-    value.
+    """The record that templates/kernels/reduction_gpu.j2 prints. A thread may have several accumulators of one value,
+    its "slots".
 
     held: number of slots while elements are accumulated.
     slots: number of slots that are results: `held`, or 1 if all slots are folded into the first.
-    slot: C text of a slot's number.
-    watched: true if the bits of `odd` record which results have found a NaN.
-    parts, per_part: number of parts of the units to reduce, and number of steps of a part.
-    across: number of threads from a thread to the next thread that shares its result.
-    results: the step that computes the results from the totals, for each slot.
-    again: code that computes a result that found a NaN again, in the order of the elements.
+    slot: C text of a slot's index.
+    watched: true if the bits of `odd` record the results for which a NaN was found.
+    parts, per_part: number of parts into which the steps are cut, and number of steps of a part.
+    across: distance, in threads, between two threads that share a result.
+    results: the code that computes the result of each slot from its total.
+    again: code that computes a result again, in the order of the elements, if a NaN was found.
     combine: combine(slot) returns the C lines of slot = f(slot, other), for all accumulators.
     """
 
@@ -405,11 +405,11 @@ class StepUnit(NamedTuple):
 
 
 class OwnSteps(NamedTuple):
-    """The steps that a thread does alone.
+    """The steps in which a thread accumulates elements, before threads exchange values.
 
-    steps: the steps that all threads of a block do.
+    steps: the steps that every thread of a block does.
     rest: a last step that only some threads do.
-    body: the code of the first of these steps.
+    body: the code of `steps`, or of `rest` if `steps` is None.
     """
 
     steps: Optional[ThreadSteps]
@@ -488,7 +488,7 @@ class BlockWriter(reduction.ReductionWriter):
         return ThreadPlacement(place, list(texts), box, share, blocks)
 
     def place(self) -> BlockPlace:
-        """Return the results of a thread as C text."""
+        """Return the coordinates of a thread's results, as C text."""
         place, names, box, share, _ = self.placement()
         values = [*zip(names, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
@@ -512,8 +512,8 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- a thread's own steps ----
 
     def units(self) -> "Tuple[Optional[StepUnit], Optional[StepUnit]]":
-        """Return what a thread reduces, a vector or a row, in the steps that all threads of a block do, and in a last
-        step that only some threads do (None: there are no such steps).
+        """Return the vector (or row) that a thread reduces in a step: first for the steps that every thread of a block
+        does, then for the last step that only some threads do (None: there is no such step).
         """
         block = self.sweep
         count, left = divmod(math.prod(_digit_units(self.digits, block.vec).values()), block.fold)
@@ -522,7 +522,7 @@ class BlockWriter(reduction.ReductionWriter):
                 if count else None, StepUnit(f"{count * block.fold} + f", {"f": (0, left - 1)}) if left else None)
 
     def steps(self) -> OwnSteps:
-        """Return the steps that a thread does alone."""
+        """Return the steps in which a thread accumulates elements, before threads exchange values."""
         block, (unit, short), steps, rest, body = self.sweep, self.units(), None, None, None
         if unit:
             body = self.step_body(unit)
@@ -618,8 +618,8 @@ class BlockWriter(reduction.ReductionWriter):
                 "width": min(self.device.warp, self.sweep.fold * self.sweep.across), "warps": self.warps()}
 
     def cell_map(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> "Tuple[str, Box]":
-        """Return the map to a position in shared memory, and the bounds of its variables. text: the position among the
-        values of one slot, as a map expression.
+        """Return the map from a thread (and `more` variables) and a slot to a position in shared memory, and the bounds
+        of the map's variables. text: the position among the values of a slot, as a map expression.
         """
         box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())

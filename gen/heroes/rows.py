@@ -108,7 +108,7 @@ def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) ->
 
 def totals(writers: "Sequence[ReductionWriter]", form: str) -> "Dict[Instruction, Given]":
     """Return the totals of stages: for each reduce op, the function that gives its C value. form: the pattern of the
-    variables' names.
+    names of the totals' variables, with {} for the accumulator's id.
     """
     return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])
             for writer in writers for h, hero in enumerate(writer.nest.heroes)}

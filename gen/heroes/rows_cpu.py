@@ -50,10 +50,10 @@ from gen.schedule import LANES, Device, Schedule
 class RowSweepSchedule(SweepSchedule):
     """The schedule of the stages.
 
-    kept: number of registers of each kept value of a row.
+    kept: number of registers in which a value of a row's elements is kept for later stages.
     columns: number of registers of the accumulators of columns.
-    distances: for each buffer that is read, the prefetch distance in bytes: from a row, or group of 16 rows, to the
-        next.
+    distances: for each buffer that is read, the prefetch distance in bytes, which is the distance from a row (or group
+        of 16 rows) to the next.
     """
 
     kept: int = 0
@@ -255,8 +255,8 @@ class RowsCpuRecord:
     rows: number of rows that go through the stages together, 16 or 1.
     vec: number of registers of an accumulator.
     values: arrays of the values that stages compute once for each row.
-    late: None, unless the last stage of a row runs together with the second to last stage of the next row. Then: the
-        values of the previous row that the last stage needs.
+    late: the values of the previous row that the last stage needs, if the last stage of a row runs together with the
+        second to last stage of the next row; else None.
     kept: arrays of values that later stages need for each element.
     columns: accumulators of each reduction over the rows.
     digits: loops around the registers of a row.
@@ -289,7 +289,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         self.prefetched: "Dict[str, List[str]]" = {}        # prefetch statements, by the pointer of the buffer
         self.late = False  # true for the last stage, if it runs together with the second to last stage of the next row
 
-        # statements of the previous row, which must precede the statements that overwrite its kept values
+        # statements for the previous row: they read its kept values, so they precede the statements that overwrite them
         self.before_kept: "List[Statement]" = []
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
 
@@ -335,7 +335,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
     ) -> StageLines:
         """Return the stage's C lines.
 
-        prefetch: a prefetch distance in bytes; `prefetched` then has the prefetch statements of the stage.
+        prefetch: the prefetch distance in bytes. If it is not 0, the stage's prefetch statements are added to
+            `prefetched`.
         prefetches: prefetch statements that the steps execute.
         row_before: the last stage for the previous row, if it runs together with these steps.
         """
@@ -591,12 +592,12 @@ class RowsCpuWriter:
         return [value for i, value in self.values.items() if i in sources]
 
     def shares(self, count: int, late: bool) -> "List[int]":
-        """Divide `count` prefetch statements among the stages: stage k executes those from bound k to bound k + 1 - 1.
-        Return the bounds.
+        """Divide `count` prefetch statements among the stages, and return the bounds: stage k executes statement
+        bounds[k] and the following ones before statement bounds[k + 1].
 
-        If there are later stages, the first stage prefetches nothing, because it waits for memory itself. Stages that
-        write rows keep memory busy too. So the other stages take as many prefetches as their computation hides, and the
-        stages that write share the rest.
+        If there are later stages, the first stage prefetches nothing, because it waits for memory itself. A later stage
+        that writes no rows takes as many prefetches as its computation hides. The stages that write rows keep memory
+        busy, so they share only the remaining prefetches.
         """
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:

@@ -147,7 +147,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
     units, words = elements // vec, vec * sum(_words(i) for i in in_registers)
-    # if a row does not fit into the registers of a block, twice the number of registers is tried
+    # if a row does not fit into the usual number of registers of a thread, twice as many registers are tried
     for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):
         steps, fold = max(1, registers // max(vec, words)), 2
         while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
@@ -197,8 +197,8 @@ class StageLines:
 class RowsGpuRecord(reduction_gpu.FoldRecord):
     """The record that templates/kernels/rows_gpu.j2 prints.
 
-    row: C text of the number of a thread's row in the block.
-    rows: number of rows for which the block's threads suffice; the last of them may not exist.
+    row: C text of the index, in the block, of a thread's row.
+    rows: number of rows for which the block has threads. In the last block, there may be fewer rows.
     """
 
     row: str

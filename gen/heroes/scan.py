@@ -105,7 +105,7 @@ class ScanColumnsRecord(ScanRecord):
     lanes: number of columns in a register.
     blocks, registers: number of blocks of columns, and number of registers of a block; the last block has `remaining`
         registers.
-    edge: the step of one more register, which ends with the last column; None if registers divide the columns.
+    edge: the step of an additional register that ends at the last column; None if registers divide the columns.
     """
 
     lanes: int
@@ -160,7 +160,7 @@ class ScanWriter:
         return f"{h}_{k}" if len(self.nest.heroes) > 1 else str(k)
 
     def identity(self, h: int, k: int) -> str:
-        """Return the start value of a part, which does not change its prefixes; only for free combiners."""
+        """Return the identity of a free combiner, from which parts start."""
         return self.d.literal(self.combiners[h].start_of(k), self.types_of(h)[k])
 
     def begin(self) -> Tuple[List[Statement], List[str]]:
@@ -219,7 +219,7 @@ class ScanWriter:
     # ---- plans of code (forms) ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
-        """Return the elements of each kind of step, with the partition that the step computes."""
+        """Return a pair for each kind of step: the elements of the step, and the partition that computes it."""
         return [(at, self.nest.steps) for at in self.columns_at() if at]
 
     def forms(self) -> "List[Form]":
@@ -227,8 +227,8 @@ class ScanWriter:
         return [Form(inits, inits.entry), *(self.form(*of) for of in self.steps_and_partitions())]
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
-        """Return the coordinates of a work-item as (name, size), except that of rows, and the number of rows or groups
-        of rows.
+        """Return a work-item's coordinates as (name, size), without the coordinate that counts rows, and the number of
+        rows (or groups of rows).
         """
         count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
         return [("block", count)] * (count > 1), self.nest.outer
@@ -307,8 +307,8 @@ class ScanWriter:
         return extend
 
     def columns_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the elements of a step in a block of columns, and the elements of one more register that ends with the
-        last column; None in its place if registers divide the columns.
+        """Return the elements of a step in a block of columns, and the elements of an additional register that ends at
+        the last column and may overlap the register before it (None: registers divide the columns).
         """
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         counts, _ = self.counts()

@@ -1,9 +1,10 @@
 """The scan hero (kernel emitter) on CPUs: each element is read once, and each result written once.
 
-A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). The kernels are
+A position in memory is (outer * size + place) * below + column (gen/plan/scan.py), where `place` is the index along the
+scanned dimension and `below` the number of columns. The kernels are
 templates/kernels/scan_cpu_rows.j2 and scan_columns.j2:
 - rows: below is 1, and the combiner is free. A vector of adjacent elements becomes the vector of its prefixes in
-  registers, and is then combined with the carry of the vector before.
+  registers, and is then combined with the carry from the previous vector.
 - row_lanes: below is 1. Each lane has one of 16 rows; elements are transposed in registers after loads and before
   stores.
 - columns: each lane has one of 16 adjacent columns, and goes from row to row. If vectors do not fit, one column is in a
@@ -97,8 +98,8 @@ def _wide(device: Device, nest: Scan) -> "Iterable[ScanSchedule]":
 
 
 def _cheap(nest: Scan) -> bool:
-    """Return true if the combiner takes one or two instructions. The kind "rows" then pays, although it combines each
-    register six times; "row_lanes" does so once.
+    """Return true if the combiner takes one or two instructions. The kind "rows" is then faster, although it combines
+    each register six times, and the kind "row_lanes" only once.
     """
     ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions
            if i.opcode not in ("parameter", "tuple")]
@@ -212,7 +213,9 @@ class ScanCpuWriter(scan.ScanWriter):
         return [(at, self.nest.steps) for at in steps if at]
 
     def rows_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the elements of a step in a row, and the elements of the row after the last step."""
+        """Return the elements of a whole step in a row, and the elements that remain at the end of the row (None: the
+        steps divide the row).
+        """
         nest, schedule, row = self.nest, self.schedule, {"row": (0, self.nest.outer - 1)}
         count, left = divmod(nest.size, schedule.step)
         box: Box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, LANES - 1)}
@@ -223,7 +226,9 @@ class ScanCpuWriter(scan.ScanWriter):
                         Schedule()) if left else None
 
     def row_lanes_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the elements of a step in a group of rows, and the elements of the group after the last step."""
+        """Return the elements of a whole step in a group of rows, and the elements that remain at the end of the rows
+        (None: the steps divide the rows).
+        """
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         row: Box = {"row": (0, nest.outer - lanes)} if moved else {"block": (0, whole - 1)}

@@ -1,6 +1,7 @@
 """The scan hero (kernel emitter) on GPUs: a block of threads scans each row, or a thread scans each column.
 
-A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). The kinds of kernels are:
+A position in memory is (outer * size + place) * below + column (gen/plan/scan.py), where `place` is the index along the
+scanned dimension and `below` the number of columns. The kinds of kernels are:
 - rows: below is 1, and the combiner is free. In each step, a thread of the block scans some adjacent elements of a row.
   The totals of the threads are scanned by shuffles within a warp, then across warps in shared memory. A carry goes from
   step to step. Template: templates/kernels/scan_gpu_rows.j2.
@@ -115,7 +116,7 @@ class ScanGpuRecord(ScanRecord):
     shuffles: true if lanes of a warp can read each other's registers.
     count: number of steps of `vec` elements for each thread.
     rest_count: number of steps of single elements that follow; in the last step, some threads may have no element.
-    identity: for each carry, the start value of a part, which does not change its prefixes.
+    identity: for each carry, the identity of the combiner, from which parts start.
     join: join(into, before, x) returns the C lines of into = f(before, x). A {} in a name stands for each carry's id.
     """
 
@@ -193,8 +194,8 @@ class ScanGpuWriter(scan.ScanWriter):
                   Schedule(threads, vec=vec)), inside
 
     def part(self, count: int, vec: int, first: int, left: int) -> BlockStep:
-        """Return `count` steps of the block, which begin at element `first` of the row. left: the number of their
-        elements, if the last step is cut by the row's end.
+        """Return `count` steps of the block, which begin at element `first` of the row. left: the number of elements
+        of all these steps; the end of the row may cut the last step.
         """
         at, inside = self.part_at(count, vec, first, left)
         loaded = self.body(*at, self.nest.inputs)

@@ -59,11 +59,11 @@ class Thread(NamedTuple):
 @dataclass(frozen=True)
 class InOrder(Schedule):
     """The schedule of updates in order. The `items` work-items share the result along `dimension`; each has `chunk`
-    elements of it.
+    indices of this dimension.
 
     moved: true if an index selects along this dimension, so that windows of updates move along it.
-    picked: number of rows that are tested together, before the rows that belong to the work-item are combined. It is
-        used if the index alone decides which rows belong to it.
+    picked: number of rows in a block: a work-item tests all rows of a block, then combines those that belong to it. 0:
+        rows are tested one by one. Blocks are used only if the index alone decides to which work-item a row belongs.
     updates_prefetch: prefetch distance in updates (0: no prefetch).
     prefetch_bytes: maximum bytes of each update, and of the result, that are prefetched, one cache line at a time.
     """
@@ -342,8 +342,8 @@ HERO = ScatterHero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
-    """Return the number of rows of a thread, and words about the choice; (1, "") if indices are not sorted. There are
-    about as many threads as positions that indices can select, but more if the device needs them.
+    """Return the number of rows of a thread, and the reason in words; (1, "") if indices are not sorted. The number of
+    threads is about the number of positions that indices can select, or more if the device needs more threads.
     """
     numbers = device.scatter
     if not sorted_indices(nest.instruction):
@@ -380,7 +380,8 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
     # all results at a position must get their values from the same update
     if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):
         return None
-    if dtypes.is_complex(dtype):  # parts are combined separately, so two plain stores could leave parts of two updates
+    # Real and imaginary parts are combined separately: after two plain stores, they could come from two updates.
+    if dtypes.is_complex(dtype):
         sums = part == "add" and not {None, "overwrite"} & set(parts)
         return d.atomic("add", dtypes.TABLE[dtype].part, True) if sums else None
     if part == "overwrite" and width >= 8:
@@ -529,7 +530,7 @@ class ScatterWriter:
         return Call(self.swap(k), target.buffer.pointer, at, (body.moved(new) if dtype == "f16" else new).text)
 
     def swap(self, k: int) -> str:
-        """Add a function that combines by compare-and-swap to the helpers, and return its name."""
+        """Add a C function that combines an update by compare-and-swap, and return the function's name."""
         d, nest, name = self.d, self.nest, f"{self.nest.name}_combine{k}"
         dtype, count = nest.targets[k].shape.dtype, len(nest.targets)
         width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
@@ -655,8 +656,8 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
     size_of = {d: dims[d] if d in indexed else _extent(nest, d) for d in range(len(dims)) if dims[d] > 1}
 
     def widest(among: "Sequence[int]", least: int) -> "Optional[int]":
-        """Return the largest dimension of `among` whose half covers at least `least` bytes of memory; None if there is
-        none.
+        """Return the largest dimension of `among` that can be halved so that each half covers at least `least` bytes of
+        memory; None if there is none.
         """
         wide = [d for d in among if size_of.get(d, 1) > 1 and -(-size_of[d] // 2) * _below(shape, d)
                 * dtypes.storage_bytes(shape.dtype) >= least]
@@ -690,8 +691,8 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
 
 
 def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
-    """Return the dimension of the updates that runs along dimension d of the result; None if only an index selects
-    along d.
+    """Return the dimension of the updates that corresponds to dimension d of the result; None if the updates have no
+    such dimension, so that only an index selects along d.
     """
     a = nest.instruction.attributes
     if d in a["inserted_window_dims"]:
@@ -750,9 +751,9 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, grid: G
 
 
 def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]":
-    """Return the window dimensions whose loops are outside the loops over rows. These are the dimensions with longer
-    strides in the updates than the rows have, so that updates are read in memory order. No index moves them, so each
-    element of the result is still combined with its updates in the same order.
+    """Return the window dimensions whose loops are outside the loops over rows. Their strides in the updates are longer
+    than the strides of the rows, so updates are read in memory order. No index selects along these dimensions, so an
+    element of the result is combined with its updates in the order of the rows.
     """
     indexed = {_update_dim(nest, d) for d in nest.instruction.attributes["scatter_dims_to_operand_dims"]}
     row = max((_below(nest.shape, k) for k in rows), default=nest.shape.elements)
@@ -803,8 +804,8 @@ def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
 
 def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
               later: Thread, part: DimensionLoop) -> List[Statement]:
-    """Return the lines that prefetch a work-item's part of a later row of updates, and the elements of the result that
-    these updates change, if both are contiguous.
+    """Return the lines that prefetch, for a later row, the work-item's part of the updates and the elements of the
+    result that these updates change. Elements that are not contiguous are not prefetched.
     """
     out, box = Code(), later.box
     writer = ScatterWriter(d, helpers, nest, index_type, excess, later)

@@ -70,10 +70,10 @@ class SmallOperand:
 
 @dataclass(frozen=True)
 class Overlap:
-    """How vectors that are longer than their rows are loaded and stored.
+    """The loads and stores of vectors that are longer than a row.
 
-    behind: number of elements of the next row in such a vector.
-    whole: the first step whose vector would extend beyond the end of its matrix.
+    behind: number of elements of the next row in a vector.
+    whole: the first step of the sum whose vector would extend beyond the end of its matrix.
     shift: C function that moves a row from the end of a vector to its beginning ("": there is no such step).
     join: C function that puts the end of a row before the next row, in one vector.
     """
