@@ -66,7 +66,7 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
         if all(values == stored[0] for values in stored):   # CPUs and GPUs have the same plan
             of_class = dict([*of_class.items()][:1])
         shown = {of: (_partition(fusion, plan), _maps(plan)) for of, plan in of_class.items()}
-        alike: "Dict[Any, PlanClass]" = {}      # for each text, the first class of devices that has it
+        alike: "Dict[Any, PlanClass]" = {}      # by CPU or GPU, and text: the first class of devices with this text
         for of, both in shown.items():
             alike.setdefault((of.cpu, both), of)
         cpus = sum(of.cpu for of in alike.values())
@@ -185,8 +185,8 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
-    """Return the functions of each nest, with the ops that they compute, and the kind of the nest. Then list the values
-    that are stored, and those that are computed again. The C compiler may inline functions.
+    """Return the functions of each nest, with the ops that they compute, and the kind of the nest. The values that are
+    stored or computed several times follow.
     """
     lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [
@@ -283,7 +283,8 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context:
 
 
 def _loops(nest: Nest) -> "List[str]":
-    """Return, for each product of a nest that is computed by loops, the reason."""
+    """Return a line for each product of the nest that loops compute, with the reason why no product hero computes it.
+    """
     products = dict.fromkeys(entry.instruction for partition in nest.partitions for function in partition.functions
                              for region in regions(function.body) for entry in region.entries if entry.callee is None)
     reasons = {i: i.attributes.get(WHY_LOOP, nest.loops if TILED in i.attributes else "") for i in products}

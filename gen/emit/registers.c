@@ -99,7 +99,7 @@ static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
 }
 
 #if BY_BITS
-/* Round to the nearest f16, ties to even. Below 2^-14, adding 0.5 rounds; above it, adding to the bits does. */
+/* Round to the nearest f16, ties to even: below 2^-14 by adding 0.5 to the float, above it by adding to its bits. */
 #endif
 static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
 {
@@ -161,7 +161,7 @@ static inline RESULT to_integer_T_TO_LANES(FLOAT_VECTOR x)
 static inline RESULT to_integer_within_T_TO_LANES(FLOAT_VECTOR x)
 {
 #ifdef __AVX512F__
-  /* the instruction gives -2^31 for a NaN, whose low bits are 0 */
+  /* for a NaN, the instruction gives -2^31; only its low bits are kept, and they are 0 */
   return (RESULT)NARROWED(_mm512_cvttps_epi32((__m512)x));
 #else
   return INTEGERS(CHOOSE_FLOAT(EQUAL(x, x), x, FLOATS(0.0f)));

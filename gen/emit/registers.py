@@ -11,7 +11,7 @@ from gen.targets import TINY, bits
 
 
 class Registers(State):
-    """Values in registers."""
+    """A `State` with the methods that declare, round and convert values in registers."""
 
     def type(self, dtype: str, lanes: int = 1, bits: bool = False) -> str:
         return self.d.register("u16" if bits else dtype, lanes)

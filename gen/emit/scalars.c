@@ -208,7 +208,7 @@ static inline float value_f16(U16 x)
 }
 
 #if HALF_BY_BITS
-/* Round to the nearest f16, ties to even. Below 2^-14, adding 0.5 rounds; above it, adding to the bits does. */
+/* Round to the nearest f16, ties to even: below 2^-14 by adding 0.5 to the float, above it by adding to its bits. */
 #endif
 static inline U16 bits_f16(float x)
 {

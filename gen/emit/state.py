@@ -35,12 +35,12 @@ class State(Form):
         self.touched: List[Touched] = []
         self._arrays: Set[str] = set()      # pointers to arrays that each work-item has for itself
         self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
-        # the variables that contain the values of instructions (by region and map) and of loads (by pointer, position
-        # and region), and the values that the form is given
+        # the variables that contain the values of instructions, by instruction, region and map; those that contain
+        # loaded values, by pointer, position and region; and the values that the form is given
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
         self._given: Dict[Instruction, Given] = dict(form.given)
-        # values that a function has computed together with another entry's value, before their own entries are written
+        # values that a function returned together with the value of another entry; their own entries come later
         self._together: Dict[Tuple[Instruction, Region, str], Value] = {}
         self._printed: List[str] = []                    # maps that are printed as C text in this body
         self._tested: Set[str] = set()                   # variables in conditions of this body
@@ -92,8 +92,8 @@ class State(Form):
         return self.address(pointer, index, lane=0) if self.lanes > 1 else self.address(pointer, index)
 
     def word_address(self, pointer: str, index: str, **known: int) -> str:
-        """Return the C text of the address of a word that contains several elements. nvcc stores such a word at once
-        only if its index is a single factor.
+        """Return the C text of the address of a word that contains several elements. On GPUs, the index is printed as a
+        single factor, because otherwise nvcc does not store the word at once.
         """
         return f"{pointer} + {self._c(index, known, 'added' if self.d.wide else 'factor')[0]}"
 

@@ -34,7 +34,8 @@ class Stores(Loads):
             text, dtype, f"u{bits(dtype)}")
 
     def _store_interleaved(self, root: Root) -> None:
-        """Write a step that moves whole cache lines, from interleaved words to rows, or from rows to interleaved words.
+        """Write a step that moves whole cache lines between two arrays. One array has the rows; the other has words in
+        which the elements of several rows are interleaved.
         """
         read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.element_type(root.shape.dtype)
         buffer, whole = buffer_of(self.partition, read), VECTOR_BITS // bits(root.shape.dtype)
@@ -52,7 +53,7 @@ class Stores(Loads):
                      for i in range(self.loop.fused_steps) for k in range(n)]
             at = [f"({self.d.pointer}{kind} *)({self.address(pointer, flat, **{**self.start, **step})})"
                   for step in steps]
-            # without interleaved words, go row after row; number % n is the row
+            # the array of rows is accessed row after row; number % n is the row
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
             registers.append([(number, at[number]) for number in order])
         loop = self.loop

@@ -79,8 +79,8 @@ class Value:
     rounded: false if the value is not rounded to its small float type yet.
     mask: for a vector predicate from a comparison, a register of signed `mask_bits`-bit integers, -1 where it is true.
         `text` has the predicate as bytes.
-    short_nan: true if the lower half of each NaN's bits is 0, as a float, so that the addition which rounds to bf16
-        keeps it a NaN. It is set for bf16 and f32 vectors and for constants.
+    short_nan: true if each NaN, as a float, has zeros in the lower half of its bits. It then remains a NaN when an
+        addition to the bits rounds it to bf16. The field is set for bf16 and f32 vectors and for constants.
     within: (lo, hi) if the value is known to be in [lo, hi] or NaN; else None.
     nan: true if the value may be NaN.
     """

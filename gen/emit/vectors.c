@@ -183,8 +183,8 @@ static inline floats less_floats(floats x, floats y) {
 #endif
 }
 
-/* The maximum as in HLO: NaN if an operand is NaN. gcc 12 needs two more instructions for a selection than for a mask
-   that is passed to the instruction. */
+/* The maximum as in HLO: NaN if an operand is NaN. The mask is an operand of the maximum instruction, because gcc 12
+   needs two more instructions for a selection after it. */
 static inline floats maximum_floats(floats x, floats y) {
 #if defined(__AVX512F__)
   return (floats)_mm512_mask_max_ps((__m512)y, _mm512_cmp_ps_mask((__m512)y, (__m512)y, _CMP_ORD_Q), (__m512)y,
@@ -317,8 +317,8 @@ static inline ints splat_group(const void *from) {
   return x + (ints){0};
 }
 
-/* c plus the sum of four products in each lane: the four u8 of a times the four s8 of b. Without an instruction for
-   it, pairs of 16-bit numbers are multiplied, or single numbers. */
+/* c plus the sum of four products in each lane: the four u8 of a times the four s8 of b. A processor without an
+   instruction for this sum multiplies pairs of 16-bit numbers, or one number after another. */
 static inline ints mad_u8_s8(ints a, ints b, ints c) {
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
   return (ints)_mm512_dpbusd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
@@ -348,8 +348,8 @@ static inline ints mad_u8_s8(ints a, ints b, ints c) {
 
 static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
 
-/* the same sum if the numbers of a and b are both signed, or both unsigned; 128 is added to or subtracted from each
-   number of a */
+/* c plus the sum of four products, if the numbers of a and b are both signed or both unsigned. The function adds 128 to
+   each number of a (s8), or subtracts 128 from it (u8); the caller corrects the sum. */
 static inline ints mad_s8(ints a, ints b, ints c) { return mad_u8_s8(as_ints(as_uints(a) ^ 0x80808080u), b, c); }
 static inline ints mad_u8(ints a, ints b, ints c) { return mad_u8_s8(b, as_ints(as_uints(a) ^ 0x80808080u), c); }
 

@@ -18,7 +18,7 @@ from gen.reference.types import STORAGE, to_double
 class _Float:
     """A float type whose results are compared by distance.
 
-    value: the C expression of a stored x as a number
+    value: the C expression that converts a stored value x to a number
     """
 
     name: str

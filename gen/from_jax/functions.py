@@ -34,7 +34,7 @@ class Lowered:
 
     left_out: the names of arrays that the function does not use
     signature: its parameters as Python text
-    kept: the indices, among all its arrays, of those that it uses
+    kept: the indices of the arrays that it uses, among all arrays in its arguments
     returned: a Python expression that builds its result from a list r of arrays
     example: the bytes of arguments and results, if requested
     files: the files that were imported from the user's folder

@@ -236,7 +236,7 @@ def lower(module: Any, path: str, name: str, sizes: "Dict[str, List[int]]", exam
             positional, named = given.with_values()
             values = {of: leaf for parameter, value in [*zip(given.parameters, positional), *named.items()]
                       for of, leaf in leaves(parameter, value)}
-            # pack the arguments before the call, which may overwrite the buffers of donated ones
+            # pack the arguments before the call, because the call may overwrite the buffers of donated arguments
             before = [packed(values[of]) for of in names]
             results = jax.tree_util.tree_leaves(jitted(*positional, **named))
             (folder / f"{name}.example").write_bytes(b"".join([*before, *map(packed, results)]))

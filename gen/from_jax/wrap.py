@@ -17,11 +17,11 @@ _WORDS = {"pred": "bool", "s": "int", "u": "uint", "f": "float", "bf": "bfloat",
 
 
 class Handler(NamedTuple):
-    """The handler of a target.
+    """The handler of a target: the C function through which XLA calls the program.
 
     platform: JAX's name of the platform
-    template: the template of its file
-    file, symbol: the names of its file and function, with {} for the program's name
+    template: the template that prints the handler's file
+    file, symbol: the names of this file and of the C function, with {} for the program's name
     """
 
     platform: str
@@ -35,12 +35,12 @@ TARGETS = {"c": Handler("cpu", "files/jax.c.j2", "{}_jax.c", "{}_jax"),
 
 
 def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = None) -> "Dict[str, str]":
-    """Return NAME_jax.py and the file of each target's handler. Raise RunError for arrays that JAX would pass in
-    another form.
+    """Return NAME_jax.py and the file of each target's handler. Raise RunError unless all arrays are dense, row-major
+    and have elements of whole bytes, as JAX passes them, or if a GPU would need a copy of the program's constants.
 
     about: the program's manifest
-    function: the JAX function that the program was lowered from; its arguments and results are trees. Without it, the
-        arguments are arrays and the results a list.
+    function: the JAX function that the program was lowered from, whose arguments and results may be trees. None: each
+        argument is an array, and the result is a list of arrays.
     """
     for kind, number, entry in [*(("parameter", *of) for of in enumerate(about["params"])),
                                 *(("result", *of) for of in enumerate(about["results"]))]:
