@@ -1347,7 +1347,7 @@ SETT_INLINE int settp_map_made(settp_map_parser *p, sett_expr e, size_t at) {
   return !p->error;
 }
 
-/* Apply the operations on the stack whose precedence is at least this one. */
+/* Apply the operations at the top of the stack whose precedence is at least `binding`. */
 SETT_INLINE void settp_map_reduce(settp_map_parser *p, uint32_t *ops, uint32_t *values, int binding) {
   while (*ops && settp_map_binding(p->op[*ops - 1]) >= binding) {
     int op = p->op[--*ops];
@@ -2701,8 +2701,9 @@ typedef struct settp_map_engine {
   /* number of values that may still be computed: points by proofs, own_points by R14. points_given: the sum of both at the start */
   int64_t points, own_points, points_given;
   int32_t proofs, proof_end; /* number of proof steps, and the number at which the current proof gives up */
-  int scaled;                /* 1 if R12 also tries multiples of a form, because a constraint can make them */
-  int sampled;               /* 0 if no point of the domain is known, so that samples prove nothing */
+  /* 1 if R12 also tries multiples of a form, because constraints can make a quotient equal to such a multiple */
+  int scaled;
+  int sampled; /* 0 if no point of the domain is known, so that samples prove nothing */
   /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain. NULL if every point inside the bounds is in the domain */
   const int64_t *point;
   /* SETTP_MAP_MORE values for each atom that has such values; proofs use SETTP_MAP_SAMPLES of them at a time */
@@ -3277,7 +3278,8 @@ SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, i
   return moves;
 }
 
-/* Return the form `moved` of settp_map_lin_moves, or `rest` if that is set. */
+/* Return the form `moved` of settp_map_lin_moves: form.lin with the terms `moves` of a moved in. If `rest` is set, return the other terms of a
+ * instead. */
 SETT_INLINE int32_t settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, uint64_t moves,
                                        int rest) {
   int32_t j, n = 0, count = e->lin[a].count;
@@ -4945,8 +4947,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_rest(settp_map_engine *e, i
 }
 
 /* ---- bits: forms that are linear over the field with two elements ----
- * A source bit is one bit of a source: a form that cannot be written by bits of others (a variable, a quotient by a number that is no power of two, a
- * sum with carries). Bit j is that of its values in two's complement; bit SETTP_MAP_BIT_SIGN is the sign.
+ * A source is a form whose bits cannot be written by bits of other forms: a variable, a quotient by a number that is no power of two, or a sum with
+ * carries. Source bit j is bit j of the values of a source, in two's complement; source bit SETTP_MAP_BIT_SIGN is the sign.
  * A bit is the number 2 * set + n. It stands for n plus the sum of a set of source bits, modulo 2. Set 0 is the empty set, so bits 0 and 1 are the
  * constants 0 and 1. */
 
@@ -5857,7 +5859,7 @@ SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a,
   return 0;
 }
 
-/* N5: floor(l / c) of a lattice l is the lattice of the quotients of the leaves. Return it if these have no new quotient. */
+/* N5: floor(l / c) of a lattice l is the lattice of the quotients of the leaves. Return this lattice if it needs no new quotient. */
 SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c) {
   settp_map_lattice x;
   int count, n, inside = 1;
@@ -6765,7 +6767,8 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
       if (e->term[e->lin[c].first].k < 0) k = -k;
       c = settp_map_lin_shrink(e, c, k, e->lin[c].constant / k);
       f = settp_map_lin_scale(e, f, k, 0);
-      for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) { /* collect the other factors of c */
+      /* while the rest of l contains x * c, move x * c into the product: add x to f */
+      for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) {
         settp_map_term own = e->term[e->lin[rest].first + t++], lead = e->term[e->lin[c].first];
         settp_map_monomial whole, first, over;
         int32_t x, less;
@@ -8005,8 +8008,8 @@ SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, i
   }
 }
 
-/* C9: return x if a constraint max(x, y) in [lo, hi] can be replaced by x in [*lo, *hi]: y is at most hi, and either y is below lo or the bound lo is
- * implied. min likewise. Otherwise return SETTP_MAP_NONE. */
+/* C9: return x if a constraint max(x, y) in [lo, hi] can be replaced by x in [*lo, *hi]. This needs y <= hi, and also y < lo or that the other
+ * constraints imply the bound lo. The same holds for min. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *lo, int64_t *hi) {
   int32_t side[2];
   int count, op, j;
@@ -8376,7 +8379,7 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
       for (j = i, --n; j < n; ++j) kept[j] = kept[j + 1];
       if (what == SETTP_MAP_KEEP) n = settp_map_keep(d, kept, n, one);
       if (d->empty) return -1;
-      i = -1; /* start again, because the new form may simplify constraints before it */
+      i = -1; /* start again, because the new form may simplify earlier constraints */
       break;
     }
   return n;
@@ -9002,7 +9005,7 @@ SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 /* A bit of a variable or a result. place is its position, or SETTP_MAP_BIT_SIGN for the sign, which all positions from `width` on have. */
 typedef struct settp_map_line {
   settp_map_bit_set in,
-      /* one equation: the sum of the bits of results in `out` equals the sum of the bits of variables in `in`, plus `one` */
+      /* one equation modulo 2: the sum of the bits of results in `out` equals the sum of the bits of variables in `in`, plus `one` */
       out;
   int one;
 } settp_map_line;
@@ -11429,7 +11432,7 @@ SETT_INLINE int settp_map_is_inverse(sett_map_arena *arena, sett_map map, sett_m
   if (settp_map_leads_back(arena, both, map.results, back) ||
       settp_map_leads_back(arena, settp_map_with_variables(arena, back), back.results, map))
     return 1;
-  /* write the results and the variables over digits of the variables */
+  /* rewrite the results and the variables in terms of digits of the variables */
   (void)settp_map_reshape_domain(arena, &both, map.results);
   return settp_map_leads_back(arena, both, map.results, back);
 }

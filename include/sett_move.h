@@ -187,7 +187,8 @@ typedef struct sett_move {
   int given;
   int padding, every; /* `padding` elements follow after every `every` elements */
   int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
-  /* cost of this plan and of the other candidate, in quarters of a turn per warp; -1 if there was no other */
+  /* cost of this plan and of the other candidate, in quarters of a turn (a pass over the banks of shared memory) per warp; -1 if there was no other
+   */
   int cost, other;
   /* index thread * to + register: for a register of b, the register of a in the same thread that has its value; -1 if no register of the thread has
    * it */
@@ -1071,7 +1072,7 @@ SETT_INLINE int settp_move_shared_cost(const settp_move_work *work, const settp_
          (c->stores + c->loads) * SETTP_MOVE_ACCESS + (work->crosses ? SETTP_MOVE_BARRIER : SETTP_MOVE_WARP_BARRIER);
 }
 
-/* Compute the cost of the candidate. If it is lower than that of the best one, it becomes the best one. */
+/* Compute the cost of the candidate. Copy the candidate to *best if it is cheaper than *best. */
 SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *shared, const settp_move_places *tried,
                                 settp_move_places *best) {
   settp_move_places c = *tried;

@@ -664,8 +664,8 @@ SETT_INLINE int settp_nested_machine(int64_t subgroups, int64_t subgroup_size) {
   return subgroups > 0 && subgroup_size > 0 && subgroups <= SETTP_NESTED_MACHINE_MAX / subgroup_size;
 }
 
-/* Set an error if some combination of digits does not occur among the available ids. The combination that occurs last is that of the largest digits;
- * its first id is the sum of (size - 1) * stride. */
+/* Set an error if some combination of digits does not occur among the available ids. The combination of the largest digits occurs last; its first id
+ * is the sum of (size - 1) * stride. */
 SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, int64_t available, int error) {
   int64_t need = 1;
   int i;

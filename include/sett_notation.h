@@ -224,7 +224,7 @@ enum {
 #undef SETTP_NOTATION_ENUM
 };
 
-/* An error of this header is this number plus its code when it is the error of a map. */
+/* The error code of this header for an error of a map: this number plus the map's error code. */
 enum { SETT_NOTATION_ERROR_FIRST = 4000 };
 enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH = 32 };
 
@@ -388,7 +388,7 @@ enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NO
  *     FLAT:     (tile, .., rest, ..). */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
-/* Return (a, complement of a composed with tiler). Mode 0 is a; mode 1 has the offset of each copy of a. */
+/* Return (a, c), where c is the composition of the complement of a with the tiler. Mode 0 is a; mode 1 has the offset of each copy of a. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
 /* Return a layout whose mode i is (a's mode i, the tiler's mode i). With raked it is (the tiler's mode i, a's mode i). */

@@ -1270,14 +1270,15 @@ typedef struct settp_relayout_job {
   int64_t from, to;           /* offsets of the first element of the box */
   int64_t from_unit, to_unit; /* bytes or bits of an element, for loops with computed offsets */
   int64_t n, from_step, to_step, e;
-  int64_t from_run, to_run; /* number of contiguous bytes of a unit on each side */
-  int64_t unit;             /* number of bytes of a unit of copies and zips */
-  int64_t distance;         /* prefetch distance in bytes in each row of a unit; 0 means no prefetch */
+  /* number of contiguous bytes of a unit (what one step of the innermost loop moves) in the source and in the destination */
+  int64_t from_run, to_run;
+  int64_t unit;     /* number of bytes of a unit of copies and zips */
+  int64_t distance; /* prefetch distance in bytes in each row of a unit; 0 means no prefetch */
   /* prefetch distance in bytes of the first unit, if prefetches follow the order of the source */
   int64_t order_distance;
   /* 1: a prefetch beyond the end of the second loop goes to the first units of the next step of the third loop */
   int wraps;
-  int prefetches; /* number of addresses that a unit of copies and zips prefetches: 1, or one per row */
+  int prefetches; /* number of addresses that are prefetched for a unit of copies and zips: 1, or one per row */
   int kind, z, streams, loops;
   settp_relayout_loop inner[3], loop[SETTP_RELAYOUT_LOOPS];
   int64_t source_row[64], row[64];
@@ -1467,9 +1468,9 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   }
 }
 
-/* settp_relayout_units_NAME moves all units of the inner loops. `to` and `from` are the addresses of a unit, `ahead` is the address that it
- * prefetches. Each kind of move has its own function, in which `prefetching` is a constant, so that addresses stay in registers. One common function
- * reached 0.9 of the speed. */
+/* settp_relayout_units_NAME moves all units of the inner loops; a unit is what one step of the innermost loop moves. `to` and `from` are the
+ * addresses of a unit, `ahead` is the address to prefetch. Each kind of move has its own function, in which `prefetching` is a constant, so that
+ * addresses stay in registers. One common function reached 0.9 of the speed. */
 #define SETTP_RELAYOUT_UNITS(name, prefetching, action)                                                    \
   SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source, \
                                                unsigned char *destination, int streams) {                  \

@@ -693,7 +693,8 @@ typedef struct sett_tile_shape {
   int64_t split[SETT_TILE_MAX_SPLITS]; /* the indices at which dimensions are split, for one split after another */
 } sett_tile_shape;
 
-/* A reader returns the leaves of a shape (the shapes inside its tuples) in the order of the text. Callers may read the fields at, depth and item. */
+/* A reader returns the leaves of a shape (the shapes inside its tuples) in the order of the text. Callers may read the fields `at`, `depth` and
+ * `item`. */
 typedef struct sett_tile_reader {
   const char *text;
   int64_t length;
@@ -1717,7 +1718,7 @@ SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
   return event;
 }
 
-/* Return 0, or the error of a text that follows a shape which must be the whole text. */
+/* Return the error if text follows a shape that must be the whole text, else 0. */
 SETT_INLINE int settp_tile_trailing(const char *text, int64_t length, int64_t at, int64_t *column) {
   settp_tile_lexer lexer;
   lexer.text = text;
@@ -2157,8 +2158,8 @@ SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **d
   return plan->error ? 0 : plan->length[plan->tiles];
 }
 
-/* Compute a position by the definition, one tile after another, for layouts without steps. *cut is the first tile dimension that leaves a remainder,
- * or 1. */
+/* Compute a position by the definition, one tile after another, for layouts without steps. *cut receives the first tile size that leaves a remainder,
+ * or 1 if none does. */
 SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, const int64_t *index, int64_t *cut) {
   int64_t digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], position = 0;
   int i, stage, tile_at = 0, n = plan->rank;
@@ -3136,7 +3137,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order) {
-  int32_t first[SETT_TILE_MAX_RANK]; /* the first dimension of each group, as an index of dims */
+  int32_t first[SETT_TILE_MAX_RANK]; /* the first dimension of each group of merged dimensions, as an index of dims */
   int i, j, count = 0, next = -1;
   if (rank < 0 || rank > SETT_TILE_MAX_RANK || !settp_tile_is_permutation(permutation, rank)) return SETT_TILE_UNKNOWN;
   for (i = 0; i < rank; ++i) {
