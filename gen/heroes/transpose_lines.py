@@ -270,9 +270,9 @@ class TransposeLinesWriter:
         return name
 
     def complete(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> Function:
-        """Return the function that stores whole lines and carries the rest. start: the offset within a cache line at
-        which matrices begin. If it is None and there are several offsets, the function's first argument is the offset
-        of the work-item's matrix.
+        """Return the function that stores whole lines and keeps the rest in registers. start: the offset within a cache
+        line at which matrices begin. If it is None and there are several offsets, the function's first argument is the
+        offset of the work-item's matrix.
         """
         side, first = self.form.side, self.first(False)
         part = "next" if stage == "again" else stage
