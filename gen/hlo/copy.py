@@ -38,7 +38,7 @@ def copied(computation: Computation, put: PutOrNone) -> Computation:
 
 def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
              put: PutOrNone) -> Computation:
-    """Copy the instructions in the given order. An operand in `others` is replaced by the value it maps to.
+    """Copy the instructions in the given order. `others` maps operands to the values that replace them.
 
     put: see `copied`
     """
