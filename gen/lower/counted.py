@@ -29,7 +29,7 @@ def lowered(computation: Computation) -> Computation:
 
 class _Counted:
     """The counted values of a computation: values that are computed from iotas and constants alone. most: the maximum
-    of each of them; None if it is not known.
+    of each value; None if it is not known.
     """
 
     def __init__(self, computation: Computation) -> None:
