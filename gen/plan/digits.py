@@ -276,7 +276,7 @@ def radix(flat: str) -> "Optional[Radix]":
 def meeting(flat: str, other: str) -> Optional[str]:
     """Return the map from a position in one kernel to the position in another kernel that accesses the same element.
 
-    Return None if this cannot be shown to be a bijection. flat, other: the kernels' maps from position to element.
+    Return None if the map is not proved to be a bijection. flat, other: the kernels' maps from position to element.
     """
     here, there = radix(flat), radix(other)
     if here is None or there is None or here.start != there.start or here.positions != there.positions:

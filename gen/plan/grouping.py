@@ -156,8 +156,8 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
 
 
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
-    """Return the accesses of a kernel that computes only this result. Their maps take the position in the result's
-    memory.
+    """Return the accesses of a kernel that computes only this result. The maps go from a position in the result's
+    memory to a position in the buffer.
     """
     number, shape, instruction, output = leaf
     partition = Partition(computation, [Root(number, shape, instruction, output, identity(shape.dims))],

@@ -455,7 +455,7 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
     """Return the value that tiles load for an operand, if they add in type `kind`. If the operand is a conversion that
-    tiles make while they load, it is the value before the conversion. Return None if tiles cannot load values of its
+    tiles make while they load, return the value before the conversion. Return None if tiles cannot load values of its
     type.
     """
     types = (kind, *WIDENED.get(kind, ()))
