@@ -204,8 +204,8 @@ def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
 
 def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
            placed: storage.Storage) -> "Dict[Array, storage.Place]":
-    """Return the place of each array of the steps. owner: returns the array that represents all arrays in the same
-    memory.
+    """Return the place (buffer and offset) of each array of the steps. owner: returns the array that represents all
+    arrays in the same memory.
     """
     arrays = {*program.params, *program.results, *flow.all_arrays(steps)}
     return {array: placed.places[owner(array)] for array in arrays if owner(array) in placed.places}
