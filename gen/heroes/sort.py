@@ -1,4 +1,4 @@
-"""What the heroes of sort and topk share: rows of arrays, and the C text of keys and comparators.
+"""Code that the heroes of sort and topk share: rows of arrays, and the C text of keys and comparators.
 
 A row is the sequence of elements along the sorted dimension. Rows are numbered in the row-major order of the other
 dimensions.

@@ -292,7 +292,7 @@ def _origin(name: str, size: int, step: int) -> Origin:
 
 @dataclass(frozen=True)
 class Turns:
-    """How the loads of a tile alternate with the stores of the previous tile."""
+    """The order in which the loads of a tile alternate with the stores of the previous tile."""
 
     count: int
     # number of times that `join` runs before each store. `join` turns PIECES loaded registers into PIECES interleaved

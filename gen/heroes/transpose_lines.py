@@ -160,8 +160,8 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
 @dataclass(frozen=True)
 class TransposeLinesRecord:
     """The record that templates/kernels/transpose_lines_cpu.j2 prints. A work-item does the stages "first", "next" and
-    "last". If several work-items share the rows, all but the first do "again" instead of "first", because another
-    work-item stores the lines before their rows.
+    "last". If several work-items share the rows, only the first one does "first", and only the last one does "last".
+    The others begin with "again", which loads the tile before their rows and stores nothing.
     """
 
     placing: Placing
