@@ -16,17 +16,16 @@ all groups allow.
        the maximum integer; and ~0; or, xor 0.
    A NaN is combined like any other value: maximum(-inf, NaN) is NaN.
 2. ONLY COMPARISONS: f consists of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
-   Then each result is an input or a constant. Which one depends only on the order of the values, on which of them are
-   NaN, and on the signs of zeros. So a law about n elements is proved by finitely many cases, which contain values in
-   every possible order: every constant, both zeros, NaNs of both signs, and in each gap between these (up to the ends
-   of the type) as many values as n elements can have there. Associativity needs n = 3. Components that are compared
-   with each other share a gap. If there are more than LIMIT cases, nothing is proved and the order is kept.
-   Two values are equal if their bits are equal. At a coarser level all NaNs are equal too; at the coarsest level also
-   -0.0 and 0.0, if no op after the reduce can distinguish them. At these levels f must map equal arguments to equal
-   results.
-   Partial results start from init if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is
-   not constant, this must hold for all values of init; the entry of `start` is then None, which stands for init's
-   value.
+   Then each result is an input or a constant. Which input or constant it is depends only on the order of the values, on
+   which of them are NaN, and on the signs of zeros. So a law about n elements is proved by finitely many cases, which
+   contain values in every possible order: every constant, both zeros, NaNs of both signs, and in each gap between these
+   (up to the ends of the type) as many values as n elements can have there. Associativity needs n = 3. Components that
+   are compared with each other share a gap. If there are more than LIMIT cases, nothing is proved and the order is
+   kept. Two values are equal if their bits are equal. At a coarser level all NaNs are equal too; at the coarsest level
+   also -0.0 and 0.0, if no op after the reduce can distinguish them. At these levels f must map equal arguments to
+   equal results. Partial results start from init if f(init, init) = init and f(f(init, x), init) = f(init, x) for every
+   x. If init is not constant, this must hold for all values of init; the entry of `start` is then None, which stands
+   for init's value.
 3. ANY OTHER f is applied to the elements in order, one after another.
 """
 

@@ -42,8 +42,9 @@ _TOP_K = ('"TopK"', '"__gpu$TopK"')
 
 
 def without_custom_calls(module: Module) -> None:
-    """Replace each custom call of LAPACK or of top-k by its op, if there is one. Raise HloError if the call contradicts
-    itself."""
+    """Replace each custom call of LAPACK or of top-k by an op, if an op exists for the call. Raise HloError if the call
+    contradicts itself.
+    """
     def rule(x: Expander, i: Instruction) -> "Optional[Instruction]":
         name = i.attributes.get("raw", {}).get("custom_call_target", "") if i.opcode == "custom-call" else ""
         target = _TARGET.match(name)

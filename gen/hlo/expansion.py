@@ -38,7 +38,7 @@ class Expander:
         return added
 
     def splat(self, bits: int, like: Shape) -> Instruction:
-        """Return an array of the type and dimensions of another one, with these bits in each element."""
+        """Return an array whose elements all have the given bits, with the type and the dimensions of another array."""
         return self.broadcast(self.constant(like.dtype, bits), like)
 
     def broadcast(self, value: Instruction, to: Shape, dimensions: "Sequence[int]" = ()) -> Instruction:

@@ -49,8 +49,9 @@ def _pattern(dtype: str, draw: Callable[[], float]) -> int:
 
 
 def fill_constants(module: Module, seed: int) -> None:
-    """Give each constant whose values the text leaves out values drawn from the seed and the constant's number.
-    The field `filled` of the module and its fusions notes it."""
+    """If the text leaves out the values of a constant, draw them from the seed and the constant's number. The field
+    `filled` of the module and its fusions then contains a note.
+    """
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
     for number, constant in enumerate(left_out):

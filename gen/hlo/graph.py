@@ -198,7 +198,7 @@ class Computation:
 class Module:
     """A module.
 
-    explicit_entry: false if no computation is marked ENTRY; then the last one is the entry, and the only fusion
+    explicit_entry: false if no computation is marked ENTRY; then the last computation is the entry, and the only fusion
     several: true if its file has other modules
     line, col: the position of its name
     """
@@ -214,7 +214,7 @@ class Module:
     attributes: Dict[str, str] = field(default_factory=dict)
     places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # line and column of each attribute's value
     plan: Any = None    # launches.Launches, after the first call of `fusions` or `steps`
-    filled: str = ""    # a note that names the constants with drawn values (gen/hlo/fill.py); "" if there are none
+    filled: str = ""    # a note that constants have drawn values (gen/hlo/fill.py); "" if there are none
 
 
 @dataclass(eq=False)

@@ -200,9 +200,10 @@ class LapackCall(CheckedCall):
 
 
 def packed(x: Expander, call: Instruction, op: Op) -> Instruction:
-    """Return the results of a call of geev on real matrices. For a conjugate pair, LAPACK returns the first vector,
-    whose eigenvalue has a positive imaginary part: the vector's real part in its own column, the imaginary part in the
-    next column."""
+    """Return the results of a call of geev on real matrices. Of a conjugate pair, LAPACK returns only the vector whose
+    eigenvalue has a positive imaginary part. The vector's real part is in the first of the pair's two columns, and its
+    imaginary part in the second.
+    """
     leaves = call.shape.leaves()
     part = leaves[0].dtype
     made = x.add("lapack", tuple_shape([array_shape(part, leaf.dims, leaf.minor_to_major) if dtypes.is_complex(

@@ -40,7 +40,7 @@ _PASSED = frozenset("parameter constant tuple get-tuple-element opt-barrier".spl
 
 
 class Launch(NamedTuple):
-    """A launch of a fusion by an entry with several launches.
+    """A launch of a fusion by a module's entry.
 
     instruction: the entry's instruction
     operands: the values of the fusion's parameters
@@ -60,7 +60,7 @@ class Launches:
 
     fusions: List[Fusion]
     launches: List[Launch]
-    entry: Computation  # the module's entry, with calls of computations that contain fusions inlined
+    entry: Computation  # the module's entry; calls of computations that contain fusions are inlined
 
 
 def plain_stem(module: Module) -> str:
@@ -276,7 +276,7 @@ def whole(module: Module) -> Fusion:
 
 
 def _is_view(instruction: Instruction) -> bool:
-    """Return true if an op is a bitcast or reshape whose result can be its operand's buffer, with other dimensions."""
+    """Return true if an op is a bitcast or reshape whose result can use the operand's buffer, with other dimensions."""
     if instruction.opcode not in ("bitcast", "reshape") or instruction.shape.kind != "array":
         return False
     of = instruction.operands[0].shape

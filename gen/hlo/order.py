@@ -52,8 +52,8 @@ def keys(comparator: Computation) -> Optional[List[Key]]:
 
 
 def computation_of(keys_of: Sequence[Key], comparator: Computation) -> Computation:
-    """Return a computation whose result is the tuple of an element's keys. It keeps the comparator's parameter
-    numbers.
+    """Return a computation whose result is the tuple of an element's keys. Its parameters have the same numbers as the
+    comparator's.
     """
     values = [key.value for key in keys_of]
     root = Instruction("keys", "tuple", tuple_shape([value.shape for value in values]), values)

@@ -63,8 +63,8 @@ def _further(module: Module, first: Instruction) -> str:
 
 def _misfits_signature(module: Module) -> Optional[HloError]:
     """Return an error if the layout of the entry's parameter or result differs from entry_computation_layout. Before
-    XLA assigns layouts, only that attribute is right. Shapes without a layout in it, and text that is not a shape,
-    are ignored.
+    XLA assigns layouts, only that attribute is right. Shapes without a layout in this attribute are ignored, and so is
+    an attribute that cannot be parsed.
     """
     scanner, entry = Scanner(module.attributes.get("entry_computation_layout", ""), module.filename), entry_of(module)
     wanted: List[Tuple[Shape, bool]] = []
@@ -120,7 +120,7 @@ _NOT_OURS = {
 
 
 def _why_no_kernel(instruction: Instruction) -> Refusal:
-    """Return the refusal of an unsupported op, which may depend on its attributes."""
+    """Return the refusal of an unsupported op. The refusal may depend on the op's attributes."""
     raw = instruction.attributes.get("raw", {})
     if instruction.opcode.startswith("custom-call") and "custom_call_target" in raw:
         return Refusal(f" calls {raw['custom_call_target']}, code from elsewhere", f"write ops of HLO, or {CUT}")

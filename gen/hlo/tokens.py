@@ -15,7 +15,7 @@ _MOVES = ("after-all", "parameter", "get-tuple-element", "opt-barrier", "copy") 
 
 
 def without_tokens(module: Module) -> None:
-    """Remove all tokens, unless the entry has some among its parameters or in its result."""
+    """Remove all tokens, unless a parameter or the result of the entry contains a token."""
     instructions = [i for computation in module.computations for i in computation.instructions]
     entry = entry_of(module)
     if not any(_has_token(i.shape) for i in instructions) or any(
