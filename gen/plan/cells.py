@@ -89,8 +89,8 @@ def along(convolution: Instruction, k: int) -> Along:
     2. Places at which the same taps cover elements form a cell.
 
     The second way is used if it gives fewer cells, or if there are so few input features that sums would be short. The
-    first is always used for a window with more taps than places, such as that of a gradient of weights, if its product
-    has few other rows: its places then become rows of a tile.
+    first is always used for a window with more taps than places, such as that of a gradient of weights, if the product
+    has few other rows: the places then become rows of a tile.
     """
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]

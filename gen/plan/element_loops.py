@@ -1,9 +1,9 @@
 """Turn a loop whose elements are independent into one op. In the op, each element runs a loop of its own, in registers.
 
-Such a `while` carries arrays, and its body reads and writes them at the same index. The variables of an element are the
-elements of carried arrays on which its next values depend. A variable is an array and a map to an index in it. The
-search for variables begins with the results that are used, and ends when no step reads a new variable. For example,
-z[.., 0] and z[.., 1] are two variables of one element. A loop that reads neighbouring elements needs ever more
+The loop is a `while` that carries arrays, and its body reads and writes them at the same index. The variables of an
+element are the elements of carried arrays on which its next values depend. A variable is an array and a map to an index
+in it. The search for variables begins with the results that are used, and ends when no step reads a new variable. For
+example, z[.., 0] and z[.., 1] are two variables of one element. A loop that reads neighbouring elements needs ever more
 variables, or computes an element more than once. It stays a loop of the program.
 
 The condition has one of two forms:

@@ -79,7 +79,7 @@ def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
     if the order of the results is as good.
 
     The order of the reads is better if whole cache lines are permuted, or if words are split into rows of whole cache
-    lines. The maps are not composed here, because the algebra then knows the bounds of the digits.
+    lines. Two maps are returned, rather than their composition, so that gen/algebra knows the bounds of the digits.
     """
     accesses = [a for a in space.accesses if a.strides and any(a.strides)]
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]

@@ -175,8 +175,8 @@ def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Di
 
 def _passes(computation: Computation, divided: plan.Plan,
             stored: "Collection[Instruction]") -> "List[List[Instruction]]":
-    """Return the values that are stored in scratch buffers, in an order in which they can be computed. Each list
-    contains the values that one nest computes.
+    """Return the values that are stored in scratch buffers, as lists in the order in which they can be computed. Each
+    list contains the values that one nest computes.
     """
     if not stored:
         return [[cut] for cut in divided.cuts]

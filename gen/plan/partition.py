@@ -283,8 +283,8 @@ class Start(NamedTuple):
 
 
 def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
-    """Return the map from an op's output index to the index of the operand that is read at run-time indices, and the
-    reads that give the map's runtime variables their values.
+    """Return a map, and the reads of the map's runtime variables. The map goes from the op's output index to the index
+    in the operand that is read at run-time indices.
     """
     opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
     operand = RUNTIME[opcode]

@@ -136,8 +136,8 @@ def same_place(read: Read, shape: Shape) -> bool:
 
 def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
            ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """Return the reads of the values in `ends`. Each comes with true if it is unconditional and in the kernel's own
-    body, and with false if it is under a condition or in a function that the body calls.
+    """Return the reads of the values in `ends`. Each read comes with true if it is unconditional and in the kernel's
+    own body, and with false if it is under a condition or in a function that the body calls.
     """
     partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
     return [(read, function is partition.entry and region is function.body) for function in partition.functions
