@@ -158,7 +158,7 @@ def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
             plan: Optional[Plans] = None) -> "List[Tuple[Fusion, List[Choice[Any, Any]], Context]]":
-    """Return the choices for the nests of each fusion of a program in one language. No statement is written."""
+    """Return the choices for the nests of each fusion of a program in one language. No C code is written yet."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
     _, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
@@ -272,8 +272,8 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
            excess: bool) -> "Tuple[List[Choice[Any, Any]], Context]":
-    """Return the choice for each nest of a fusion, and the context, which has the buffers between its kernels. No
-    statement is written.
+    """Return the choice for each nest of a fusion, and the context, which has the buffers between its kernels. No C
+    code is written yet.
     """
     nests = plan.nests
     between = {root.buffer for nest in nests for member in nest.undivided()
