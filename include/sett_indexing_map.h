@@ -566,7 +566,7 @@ SETT_INLINE int settp_map_mul(int64_t a, int64_t b, int64_t *out) {
 typedef struct settp_map_node {
   int64_t value; /* the constant, or the index of the variable, or the operands a (low 32 bits) and b (high 32 bits) */
   uint32_t next; /* the next node of the same bucket of the hash table */
-  uint32_t mark; /* index in the list that is being made (settp_map_list) */
+  uint32_t mark; /* index of the node in the list that settp_map_list is making */
   uint32_t op;
 } settp_map_node;
 
@@ -4233,8 +4233,8 @@ SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, 
   return settp_map_at_one_period(e, v, v, 0, g);
 }
 
-/* R7: return floor(b / c) computed by a split b = g * F + R that is cheaper, or SETTP_MAP_NONE. Candidates for g are the common divisors of c and one
- * coefficient, or two coefficients, or the multiple k / m of a quotient with coefficient k and divisor m. */
+/* R7: split b = g * F + R, and return floor(b / c) computed by the split if this is cheaper; otherwise SETTP_MAP_NONE. Candidates for g: common
+ * divisors of c and one or two coefficients of b, and common divisors of c and k / m for a quotient with coefficient k and divisor m. */
 SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 24 };
   settp_map_cost cost = settp_map_lin_cost(e, b);
@@ -4460,7 +4460,7 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
       settp_map_memo_set(e, b, c, value);
       return value;
     }
-    /* with samples, R12 has found it */
+    /* with samples, R12 would have found the value */
     if (!e->sampled) value = settp_map_value_known(e, b, c, settp_map_lin_constant(e, 0));
   }
   if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_MAP_CALLS_MAX) {
@@ -4881,7 +4881,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
     if (settp_map_at_least(e, settp_map_lin_mix(e, a, 1, b, -j, 0), 0) &&
         settp_map_at_least(e, settp_map_lin_mix(e, b, j + 1, a, -1, 0), 1))
       return settp_map_lin_constant(e, j);
-  if (!e->lin[b].constant) { /* S2 with a form g */
+  if (!e->lin[b].constant) { /* apply S2 with a form g */
     settp_map_monomial m;
     if (!settp_map_monomial_of(e, e->term[e->lin[b].first].atom, 1, &m)) m.count = 0;
     for (i = 0; i < m.count; ++i) {
@@ -5082,7 +5082,7 @@ SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int pl
   return set < 0 ? SETTP_MAP_NONE : 2 * set;
 }
 
-/* Return the number of the source bit if the bit is a single one; -2 if the bit is a constant; otherwise -1. */
+/* If the bit is a single source bit, return the number of the source bit. Return -2 if the bit is a constant; otherwise -1. */
 SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
   const settp_map_bit_set *x = e->bits->set + bit / 2;
   int i, n = -2;
@@ -7703,7 +7703,7 @@ typedef struct settp_map_domain {
   /* 1 if bounds and constraints come from an earlier round. Enumerating constraints again would change nothing, so it is left out */
   int done;
   int same;        /* 1 if this round left bounds and constraints unchanged */
-  int64_t *points; /* space for the sample points of that round, or NULL */
+  int64_t *points; /* space for the sample points of the earlier round, or NULL */
   int found;       /* number of sample points, or SETTP_MAP_NONE if they were not drawn */
 } settp_map_domain;
 
@@ -8008,8 +8008,8 @@ SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, i
   }
 }
 
-/* C9: return x if a constraint max(x, y) in [lo, hi] can be replaced by x in [*lo, *hi]. This needs y <= hi, and also y < lo or that the other
- * constraints imply the bound lo. The same holds for min. Otherwise return SETTP_MAP_NONE. */
+/* C9: return x if a constraint max(x, y) in [lo, hi] can be replaced by x in [*lo, *hi]. This is so if y is at most hi, and if y is below lo or the
+ * bound lo is implied anyway. The same holds for min. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *lo, int64_t *hi) {
   int32_t side[2];
   int count, op, j;
@@ -8125,7 +8125,7 @@ typedef struct settp_map_test_step {
 typedef struct settp_map_test {
   settp_map_test_step *step;
   int64_t *value;
-  uint32_t *end; /* for each constraint, the end of its steps */
+  uint32_t *end; /* for each constraint, the index after its last step */
   const sett_map_constraint *constraint;
   int constraints;
 } settp_map_test;
@@ -9640,8 +9640,8 @@ SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   return code == 1 ? 1 : it.state == 2 ? 0 : -1;
 }
 
-/* Return the number of variables of an expression that are marked in used. With `mark`, mark all its variables and return the number of those that
- * were not marked. */
+/* Return the number of variables of an expression that are marked in `used`. With `mark`, mark all its variables and return the number of those that
+ * were not marked before. */
 SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark,
                                          int *full) {
   size_t keep = arena->top;
@@ -10752,7 +10752,7 @@ SETT_INLINE int64_t settp_map_box_size(const sett_map_interval *box, int results
 
 /* ======================================================================= bodies: image ==== */
 
-/* Return the map from the box of a map's results to its variables, made of the expressions of settp_map_left_inverse. */
+/* Return the map from results to variables that consists of the expressions of settp_map_left_inverse. Its domain is the box of the results. */
 SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interval *box, int dims,
                                     const sett_expr *result, int results) {
   size_t keep = arena->top;
@@ -12389,8 +12389,8 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
   return same;
 }
 
-/* Prove that all results of a map are 0 on its domain. If simplification does not show it, split the domain by a minimum or maximum in a result: on
- * each part, one of its operands is the value and is substituted. *budget is the number of maps that may still be simplified. */
+/* Prove that all results of a map are 0 on its domain. If simplification does not show it, split the domain at a minimum or maximum in a result: in
+ * each part, replace it by the operand that has its value there. *budget is the number of maps that may still be simplified. */
 SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int *budget) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_list list;

@@ -3612,8 +3612,8 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
   }
 }
 
-/* Compute the bases of registers, lanes and warps of a blocked encoding. Each enumerates its tile, with the dimensions in the encoding's order. For an
- * operand of a product, the dimension of the sum is completely in registers. */
+/* Compute the bases of registers, lanes and warps of a blocked encoding. The registers of a thread, the lanes and the warps each enumerate a tile,
+ * with the dimensions in the encoding's order. For an operand of a product, the dimension of the sum is completely in registers. */
 SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                         const settp_notation_encoding *operand, const int64_t *shape) {
   int order[SETT_NOTATION_DIMS], i, rank = tiling->rank, k = -1;

@@ -1580,7 +1580,7 @@ SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t
       }
 }
 
-/* Move all units of the inner loops. A unit is what one call of a move of this kind transfers, for example n bytes. */
+/* Move all units of the inner loops. A unit is what one step of the innermost loop moves. */
 SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   void (*units)(const settp_relayout_job *, const unsigned char *, unsigned char *, int) = settp_relayout_units_scatter;
   unsigned char *destination;

@@ -464,9 +464,9 @@ SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_
   *other += by * loop->other;
 }
 
-/* Advance to the next values of the loops from loop `from` outwards: advance the innermost of them that has a further value, and set the loops inside
- * it to 0. Return 0 if none has a further value. The loops inside `from` must be at 0. If a value of a loop then leads beyond the array, so do all
- * larger values, so the loop has ended. The code changes every loop, some by 0, so that compilers keep the loops in registers. */
+/* From loop `from` outwards, advance the innermost loop that has a further value, and set the loops inside it to 0. Return 0 if there is no such
+ * loop. The loops inside `from` must be at 0. A loop ends when its next value leads beyond the array, because all larger values do so, too. The code
+ * changes every loop, some by 0, so that compilers keep the loops in registers. */
 SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int from, int64_t *index, const int64_t *dims,
                                        int ranks, int64_t *at, int64_t *other) {
   int j, found = 0;
@@ -2650,7 +2650,8 @@ SETT_INLINE int settp_tile_whole(const sett_tile_shape *shape, int64_t part, con
     if (which > 0 && (within[d] < 0 || within[d] > INT64_MAX - shape->split[at + which - 1])) return 0;
     if (which > 0) index[d] = within[d] + shape->split[at + which - 1];
   }
-  return sett_tile_part(shape, index, back) == whole; /* the index may be outside a smaller part */
+  /* a part may be smaller than the largest one, so the index may be outside it */
+  return sett_tile_part(shape, index, back) == whole;
 }
 
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
@@ -2770,7 +2771,7 @@ SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const
     settp_tile_chain_at(a, k, &run);
     settp_tile_chain_at(b, k, &other);
     if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
-    /* comparing two elements decides a run. Element k + 1 may already be in the next run */
+    /* the positions of a run are linear, so comparing two elements decides it. Element k + 1 may already be in the next run */
     k += other < run ? other : run;
   }
   return answer;
