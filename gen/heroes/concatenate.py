@@ -96,7 +96,7 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         """
         if not choice.schedule:
             return []
-        for part in choice.parts:  # `choices` may have replaced the part's schedule, so its kernels are laid out again
+        for part in choice.parts:  # `choices` may have replaced the part's schedule, so its grids are computed again
             part.grids = part.hero.grids(part, context)
         grids = [part.grids[0] for part in choice.parts]
         largest = max(choice.parts, key=lambda part: part.nest.shape.elements).grids[0]

@@ -621,7 +621,7 @@ def _lanes(nest: Contraction) -> int:
 
 def _flat(nest: Contraction, to_place: "Callable[[Shape], str]" = memory_map) -> str:
     """Return the map from the position in the nest's index order to the position in the first result's memory.
-    `to_place` gives the map from the first result's index to its memory.
+    to_place: function that returns the map from an index of an array to the position in memory.
     """
     root = nest.partition.roots[0]
     return compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, to_place(root.shape)))

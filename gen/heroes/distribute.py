@@ -9,8 +9,8 @@ each pair (subgroup, thread) of the layout: th_x = subgroup * threads + thread.
 
 The map (th_x, bl_x)[chunk, vec] -> index is the map of `nested map`, moved by the start of the block's tile. vec runs
 over vectors of the layout's elements, chunk over all other slots. Elements beyond the end of the result are outside the
-map's domain. If the layout gives an element to several threads, only the smallest of these is in the domain; `nested
-map` followed by `nested unmap` gives that thread.
+map's domain. If the layout gives an element to several threads, only the first of these threads is in the domain;
+`nested map` followed by `nested unmap` gives that thread.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class Choice(Generic[N, S]):
 
     def scheduled(self, grid: Grid) -> "List[Tuple[Choice[Any, Any], Grid]]":
         """Return the schedules of a kernel, as pairs of a choice and a grid. A kernel that contains several parts has
-        one pair for each part. Another kernel has one pair, or two if it also has a version without bursts of
+        one pair for each part. Any other kernel has one pair, or two if it also has a version without bursts of
         prefetches.
         """
         if self.parts:

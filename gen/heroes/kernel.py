@@ -387,8 +387,8 @@ def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
 
 def even_share(number: str, count: int, total: int, first: str) -> Tuple[str, str]:
     """Divide `total` items into `count` shares whose sizes differ by at most one, larger shares first. Return two C
-    texts: the first item of share `number`, and the first item after this share, which uses the variable `first` for
-    the former.
+    texts: the first item of share `number`, and the first item after this share. The second text reads the first item
+    from the variable `first`.
     """
     size, longer = divmod(total, count)
     before, one = (f" + ({number} < {longer} ? {number} : {longer})", f" + ({number} < {longer})") if longer else ("", "")

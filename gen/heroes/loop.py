@@ -50,8 +50,8 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":
-    """Return the stride of a map from position to address, within each `run` successive positions; None if it is not
-    constant.
+    """Return the stride of a map from position to address within groups of `run` successive positions; None if the
+    stride is not constant.
     """
     run = min(run, elements)
     split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
@@ -299,8 +299,8 @@ def _later(nest: Nest, loop: LoopSchedule) -> str:
 
 def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index_type: str) -> Gathered:
     """Return the prefetches of the rows that the indices of a later step select. If a register covers at least a cache
-    line, each register prefetches its own part of that row; otherwise too many prefetches at once would wait for one
-    another.
+    line, each register of a step prefetches its own part of these rows, because prefetches that are issued at once wait
+    for one another. Otherwise all prefetches are issued before the step.
     """
     elements, thread, d = nest.shape.elements, _later(nest, loop), context.target
     if not thread:

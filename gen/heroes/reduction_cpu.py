@@ -481,9 +481,9 @@ class FlatRecord(ReductionCpuRecord):
     """The record that templates/kernels/reduction_cpu_flat.j2 prints.
 
     columns: number of adjacent results.
-    column: the C variable that counts the results, or 0.
+    column: the C variable that counts these results; "0" if there is only one.
     turn: number of steps that are summed separately, which bounds rounding errors (0: all steps are one sum).
-    first, last: C texts of the first step and of the end.
+    first, last: C texts of the index of the first step and of the index after the last step.
     whole: true if the number of steps is a multiple of `turn`.
     """
 

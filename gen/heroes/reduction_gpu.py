@@ -568,7 +568,7 @@ class BlockWriter(reduction.ReductionWriter):
         return body
 
     def in_slot(self, text: str) -> str:
-        """Return C text: the flag of a NaN, shifted to the bit of the thread's result number `vec`."""
+        """Return C text: the flag of a NaN, shifted to the bit for slot `vec` of the thread."""
         return f"{text} << vec" if self.slots > 1 else text
 
     def merge(self, body: Body, slot: str, others: Sequence[str]) -> None:

@@ -61,8 +61,8 @@ class RowsHero(Hero[Rows, S]):
 
 
 def digits_of(nest: Rows) -> "Digits | None":
-    """Split the position in the rows into digits, a mixed-radix number, and return them. Their `out` has the strides of
-    the digits in the totals.
+    """Split the position in the rows into the digits of a mixed-radix number, and return the digits. `Digits.out` has
+    their strides in the totals.
     """
     space = nest.iteration_space()
     steps = space.accesses[0].strides if space else None

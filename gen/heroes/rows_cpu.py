@@ -378,8 +378,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
     def row_form(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Form:
-        """Return the plan of the code that uses the totals of a row: row values and results that depend on the row
-        alone.
+        """Return the plan of the code that computes, from a row's totals, the values and the results that depend on the
+        row alone.
         """
         wide = self.sweep.rows > 1
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != row}
@@ -390,7 +390,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
                             Schedule(lanes=LANES if wide else 1), self.nest.epilogue, self.whole.totals(self))
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
-        """Return the code that uses the totals of a row: row values and results that depend on the row alone."""
+        """Return the code that computes, from a row's totals, the values and the results that depend on the row alone.
+        """
         wide, partition, body = self.sweep.rows > 1, self.nest.epilogue, self.body_for(self.row_form(row, box))
         body.region(partition.entry.body)
         roots = partition.roots
@@ -425,8 +426,8 @@ class _Columns:
         body.text.add(Assign(f"c{self.number}[{slot}]", new[0]))
 
     def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", buffer: Buffer) -> ColumnTotals:
-        """Return the C lines that declare the accumulators and store them in a buffer. part: the number of the
-        work-item, as a map expression.
+        """Return the C lines that declare the accumulators and store them in a buffer. part: the work-item's index, as
+        a map expression.
         """
         digits, sweep, d = self.whole.digits, self.whole.sweep, self.whole.context.target
         size, vec, run = digits.sizes[digits.minor], sweep.vec, []
@@ -592,8 +593,8 @@ class RowsCpuWriter:
         return [value for i, value in self.values.items() if i in sources]
 
     def shares(self, count: int, late: bool) -> "List[int]":
-        """Divide `count` prefetch statements among the stages, and return the bounds: stage k executes statement
-        bounds[k] and the following ones before statement bounds[k + 1].
+        """Divide `count` prefetch statements among the stages, and return the bounds: stage k executes the statements
+        bounds[k] to bounds[k + 1] - 1.
 
         If there are later stages, the first stage prefetches nothing, because it waits for memory itself. A later stage
         that writes no rows takes as many prefetches as its computation hides. The stages that write rows keep memory

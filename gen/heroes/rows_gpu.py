@@ -166,7 +166,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
     long = elements * max(widths) > device.reduction_gpu.threads * device.reduction_gpu.loading_bytes
     if rows < device.units // device.rows_gpu.few_rows and long:
-        # a reduction that is cut into parts keeps more multiprocessors busy
+        # separate reductions can be cut into parts, which keep more multiprocessors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
     return RowBlockSchedule(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
@@ -259,8 +259,8 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
         return [*(self.step_form(unit) for unit in self.units() if unit), self.row_form()]
 
     def row_form(self) -> Form:
-        """Return the plan of the code that uses the totals of a row: row values and results that depend on the row
-        alone.
+        """Return the plan of the code that computes, from a row's totals, the values and the results that depend on the
+        row alone.
         """
         position = self.map(self.out_position(self.kept_at()), self.bounds, ())
         row = compose(position, algebra.call("shape", "unmap", self.nest.shape.text))

@@ -40,7 +40,7 @@ class At(NamedTuple):
     schedule: Schedule
 
 
-# a function that takes the elements of a scan op, updates its carry, and returns its results as C texts
+# a function that takes the elements of a scan op, updates the carry, and returns the op's results as C texts
 Extend = Callable[[Body, int, List[Value]], List[str]]
 
 

@@ -284,8 +284,8 @@ class InOrderCode(UpdateCode):
 # ---- the choice of the kernel ----
 
 class ScatterHero(Hero[Scatter, Updating]):
-    """The emitter (hero) of scatter. Updates are combined in order, or one thread has one update, or one thread has a
-    run of sorted rows.
+    """The emitter (hero) of scatter, with three kinds of kernels: updates are combined in order; each thread combines
+    one update; or each thread combines a run of sorted rows.
     """
 
     name = "scatter"
