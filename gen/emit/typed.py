@@ -229,8 +229,8 @@ def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
 
 
 def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) -> str:
-    """Return the maximum or the minimum of a number and of x, for f32. If x is a NaN, it is returned. This is one
-    instruction on x86.
+    """Return C text of the maximum or the minimum of a number and x, for f32; x if x is NaN. This is one instruction on
+    x86.
     """
     own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
     sign = ">" if opcode == "maximum" else "<"

@@ -1,5 +1,5 @@
-"""Write main.c beside the program of a JAX function. It calls the function on the example's values and compares the
-results with JAX's.
+"""Write main.c beside the program of a JAX function. main.c calls the program with the values of the function's example
+and compares the results with those of JAX.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Function:
 
     params: the number of parameters without the weights
     weights: the file of the weights, or ""
-    leads: the leading dimensions that the function takes; those of dense arrays are passed
+    leads: the function's leading dimensions, which main.c passes: those of dense arrays
     """
 
     name: str

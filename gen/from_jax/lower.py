@@ -163,8 +163,8 @@ class Example:
 
 
 def packed(leaf: Any) -> bytes:
-    """Return the bytes of an array in row-major order, padded to 64. Elements of 4 and 2 bits are packed, low bits
-    first.
+    """Return the bytes of an array in row-major order, padded to a multiple of 64 bytes. Elements of 4 and 2 bits are
+    packed, low bits first.
     """
     import jax
     import numpy
