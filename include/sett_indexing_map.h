@@ -7015,9 +7015,9 @@ SETT_INLINE int settp_map_atom_is_xor(const settp_map_engine *e, int32_t q) {
   return e->atom[q].kind == SETTP_MAP_ATOM_OTHER && e->atom[q].op == SETTP_MAP_XOR;
 }
 
-/* Return a group of terms of l, divided by odd. Only terms that odd divides are in a group.
+/* Return a group of terms of l, divided by `odd`. Only terms that `odd` divides are in a group.
  *     pass 0:     all of them, and the constant.
- *     pass 1:     those whose coefficient is odd times a power of two, and the constant.
+ *     pass 1:     those whose coefficient is `odd` times a power of two, and the constant.
  *     pass 2:     as pass 1, without the constant.
  *     pass 3:     as pass 2, only variables that occur in xors.
  *     pass 4:     as pass 2, only xors.
@@ -8302,8 +8302,9 @@ SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r,
   return settp_map_lin_shrink(e, rest, g, settp_map_floor(low, g));
 }
 
-/* C8: simplify a constraint by another constraint that remains, whose form times s is y. g * A + y in [lo, hi] with y in [low, high] and high - low <
- * g becomes A in an interval. Quotients in A are freed from y as in R0. Return 0 if this does not apply or is not cheaper. */
+/* C8: simplify a constraint by another constraint that remains. Let y be s times the form of the other constraint, with y in [low, high] and high -
+ * low < g. Then g * A + y in [lo, hi] becomes A in an interval. Quotients in A are freed from y as in R0. Return 0 if this does not apply or is not
+ * cheaper. */
 SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other,
                                        int64_t s) {
   int64_t low = s > 0 ? other->lo : settp_map_neg(other->hi), high = s > 0 ? other->hi : settp_map_neg(other->lo),

@@ -196,7 +196,7 @@ typedef struct sett_move {
   const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
   /* index (step * parts + part) * threads + thread: the register of a that the thread puts into its word; -1 means any */
   const int32_t *sent;
-  /* index thread * to + register, used where held is -1: step * parts + part, the received word and its part from which this register of b gets its
+  /* index thread * to + register, used where held is -1: step * parts + part says from which part of which received word this register of b gets its
    * value */
   const int32_t *got;
   const sett_move_access *store, *load;

@@ -1547,8 +1547,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
   return sett_nested_check(&layout);
 }
 
-/* Distribute each dimension d over the subgroups or threads (`level`) that the list counts, in the entry counts->map[d] of the list. Strides are
- * row-major over the list. */
+/* Distribute the dimensions of a layout over subgroups or threads (`level`). Entry counts->map[d] of the list says among how many of them dimension d
+ * is divided. Strides are row-major over the list. */
 SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
                                                   const sett_nested_counts *counts) {
   int64_t stride, before;

@@ -1044,7 +1044,7 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     out[best] = 1;
     chunk = best_chunk;
     if (bytes / leaf->size < least) {
-      /* round count up to a multiple of best_chunk, or of the number of values in whole pages, if that is not more than count */
+      /* round count up to a multiple of `whole`: of best_chunk, or of the number of values in whole pages if count has at least one page */
       int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits,
               whole = best_chunk;
       if (best_step && page % best_step == 0 && page / best_step <= count / best_chunk) whole *= page / best_step;

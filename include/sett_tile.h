@@ -2583,7 +2583,7 @@ SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage,
   list = plan->list[tile];
   n = plan->length[tile];
   k = plan->tile_rank[tile];
-  /* number of ones that the next tile puts in front of the list */
+  /* number of dimensions of size 1 that the next tile puts in front of the list */
   ones = tile + 1 < plan->tiles ? plan->ones[tile + 1] : 0;
   made = plan->list[tile + 1] + ones;
   if (stage == SETT_TILE_TRANSPOSED) {
