@@ -15,9 +15,9 @@
  *                            valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
  *                          and with --dump-after=sett_map_simplify a file of counts for each map
  *
- * A time is the minimum of several repetitions; the arena is rewound between them. As in upstream's measurements, chains
- * have ranks 2 to 6 and 2 to 6 steps, equally often; identities are 1 to 4 steps and their inverses; GPU tiles lead to
- * ranks 2 to 4 by 1 to 3 steps. */
+ * A time is the minimum of several repetitions; the arena is rewound between them. As in upstream's measurements,
+ * chains have ranks 2 to 6 and 2 to 6 steps, equally often; identities are 1 to 4 steps and their inverses; maps of GPU
+ * tiles have ranks 2 to 4 and 1 to 3 steps. */
 #include "../tests/algebra/indexing_map_draw.h"
 
 #include <time.h>
@@ -114,7 +114,7 @@ static times time_chain(void) {
   composed = sett_map_arena_mark(&arena);
   time_simplify(map, &t);
   sett_map_arena_rewind(&arena, composed);
-  t.parse = -1; /* -1 unless measured: a text that is too long is not parsed */
+  t.parse = -1; /* -1: not measured, because the text is too long to parse */
   if (t.tree < 1e5 && (length = sett_map_print(&arena, map, text, TEXT)) < TEXT) {
     sett_map_arena_rewind(&arena, mark);
     BEST(t.parse, map = sett_map_parse(&arena, text, length));
@@ -146,7 +146,8 @@ static void keep(int i, times t) {
   simple[i] = t.simplify;
 }
 
-/* Draw map i of a class. i determines rank and depth. An identity also has each step's inverse. */
+/* Draw map i of a class. Its rank and its number of steps follow from i. For an identity, the inverses of all steps are
+ * drawn too. */
 static void draw_number(draw *r, int which, int i) {
   if (which == DRAW_ID_RESHAPE || which == DRAW_ID_MOVES || which == DRAW_ID_ALL) draw_map(r, which, 2 + i % 5, 1 + i / 5 % 4, &chain);
   else if (which == DRAW_GPU) draw_map(r, which, 2 + i % 3, 1 + i / 3 % 3, &chain);

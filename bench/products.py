@@ -38,7 +38,7 @@ from gen.targets.tools import c_compiler
 
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}
 TYPES = {"f32": 0, "f64": 1, "bf16": 2, "s8": 3, "u8": 4, "s32": 5}
-FEW = 16    # with fewer operations per byte, reading limits the time
+FEW = 16    # rows with fewer operations per byte are limited by reading memory
 FEW_BYTES = 1 << 18    # minimum number of bytes that each thread of the sum reads
 DIMS = ctypes.c_int64 * 12
 
@@ -63,7 +63,7 @@ class Convolution(ctypes.Structure):
 class Case:
     """A row of the table.
 
-    alike: the arguments of a library's function, if libraries have one.
+    alike: the arguments of the libraries' function for this row; None if they have no such function.
 
     pointers: the names of the pointers in these arguments, each with the number of the parameter that it points to
     (-1: the result).
@@ -103,7 +103,8 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
                 order: str = "nhwc", kind: str = "forward") -> Case:
     """Return the row of a convolution of images with size x size pixels, whose output has size / stride. kind: forward,
-    or the gradient of "input" or "weights" as XLA rewrites JAX's gradient, with groups of one channel each.
+    or the gradient of "input" or "weights", in the form into which XLA rewrites JAX's gradient. The groups of a
+    gradient must have one channel each.
     """
     out, low = -(-size // stride), (window - 1) // 2
     high = (out - 1) * stride + window - size - low
@@ -128,7 +129,7 @@ def convolution(name: str, batch: int, size: int, channels: int, filters: int, w
         line = (f"c = {x} convolution(p0, p1), window={{size={window}x{window} pad={pads(window - 1 - low, window - 1 - high + (size + low + high - window) % stride)}"
                 f"{spread} rhs_reversal=1x1}}, dim_labels={labels}_{turned}->{labels}{grouped}")
         given, pointers = [y, w], (("y", 0), ("x", -1))
-    else:    # the images are the channels that are summed
+    else:    # the sum is over the images, in place of the input channels
         spread = f" rhs_dilate={stride}x{stride}" * (stride > 1)
         as_sum, last = labels.replace("b", "?").replace("f", "b").replace("?", "f"), window - size - low + (out - 1) * stride
         of_y = labels.replace("b", "i").replace("f", "o")

@@ -42,7 +42,7 @@ class Answer:
     """A map as another simplifier simplified it, and the times."""
     text: str    # the map with the other simplifier's results
     simplify: float     # microseconds
-    whole: float    # microseconds of simplify and of its preparation, which each map needs
+    whole: float    # microseconds of simplify and of the preparation for this map
 
 
 def tvm(texts: "list[str]") -> "Optional[dict[str, Answer]]":
@@ -106,7 +106,7 @@ def halide(texts: "list[str]") -> "Optional[dict[str, Answer]]":
     for text, line in zip(taken, said):
         took, *results = line.split("\t")
         results = [result.replace("/", " floordiv ").replace("%", " mod ") for result in results]
-        # results with functions that maps do not have (select, comparisons)
+        # leave out results with operators that maps do not have (select, comparisons)
         if not any(re.search(r"[<>=!&|?]|\b(select|let|uint1)\b", result) for result in results):
             made[text] = Answer(with_results(text, results), float(took), float(took))
     return made
@@ -137,8 +137,8 @@ def faster(theirs: "list[float]", mine: "list[float]") -> str:
 
 
 def compare(name: str, sets: "dict[str, list[str]]", answers: "dict[str, Answer]", simple: "dict[str, str]", took: "dict[str, float]") -> None:
-    """Print a table that compares our results with another simplifier's, on the maps that it takes, with a row for each
-    set.
+    """Print a table that compares our results with another simplifier's. Each row is a set of maps. Maps that the other
+    simplifier does not accept are left out.
     """
     whole = any(answer.whole > answer.simplify for answer in answers.values())
     print(f"\n| {name} | maps | wrong | symbols | ours | ours smaller | larger | us: median / p90 / sum | ours | times faster |"
