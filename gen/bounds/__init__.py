@@ -41,10 +41,11 @@ ALLOWED DIFFERENCES
   * select-and-scatter is computed in the reference's order. If compared values have errors, several elements of a
     window may be the selected one, so each of them may or may not be updated. Windows of more than 256 elements allow
     any value.
-  * scatter: kernels may combine the updates of an element in any order. A sum of n updates is bounded like the sum of
-    a reduce. CUDA's atomicAdd flushes subnormals of f32 (the element, an update, the sum), which adds 2 n times the
-    smallest normal number. A combiner that does not depend on the order adds no error. Elements with several updates
-    may have any value for other combiners, and if the text promises unique indices that the check cannot draw.
+  * scatter: kernels may combine the updates of an element in any order. A sum of n updates is bounded like the sum of a
+    reduce. CUDA's atomicAdd flushes subnormals of f32 (the element, an update, the sum), which adds 2 n times the
+    smallest normal number. A combiner that does not depend on the order adds no error. For other combiners, elements
+    with several updates may have any value. They also may if the text promises unique indices, because the random
+    indices of a check may repeat.
   * sort, topk are exact if the operands are exact and the comparator adds no error; else every element may have any
     value.
   * excess_precision: between ops on f16 and bf16, a kernel may keep a float or round it; the interval has both.

@@ -70,7 +70,9 @@ class Bounds:
         self.unknown += [] if sure else [why]
 
     def points(self, array: Array) -> Array:
-        """Return an array of intervals of an array. If the array is exact, the intervals are points."""
+        """Return the array that contains the intervals of an array's elements. If the array is exact, the intervals are
+        points.
+        """
         about = self.of(array)
         if about.ranges:
             return about.ranges
@@ -80,7 +82,7 @@ class Bounds:
         return self.of_points[array]
 
     def with_ranges(self, arrays: Sequence[Array]) -> List[Array]:
-        """Return the arrays and the arrays of their intervals, both of which a step may read."""
+        """Return the arrays, followed by the arrays of their intervals."""
         return [*arrays, *(about.ranges for about in map(self.of, arrays) if about.ranges)]
 
     def step(self, what: str, lines: Sequence[Statement], defines: Sequence[Array], uses: Sequence[Array]) -> None:

@@ -30,10 +30,10 @@ typedef double _Complex number;
 
 /* ---- Results of LAPACK's routines ---- */
 
-/* A call on one matrix. x, r: operands and results. m, n: rows and columns of the matrix (ormqr: of the matrix that
- * is multiplied). k: number of reflectors. p, q: columns of the left vectors and rows of the right vectors; or
- * columns of the reflectors. letters: the routine's arguments that are letters. w: work array of 8 matrices of the
- * largest size. */
+/* A call on one matrix. x, r: operands and results. m, n: rows and columns of the matrix (ormqr: of the matrix that is
+ * multiplied). k: number of reflectors. p: columns of the left singular vectors, or of ormqr's reflectors. q: rows of
+ * the right singular vectors. letters: the routine's character arguments, such as UPLO. w: work array of 8 matrices of
+ * the largest size. */
 struct call {
   const number *x[4], *r[6];
   int64_t m, n, k, p, q;
@@ -484,7 +484,7 @@ static inline const char *holds_potrf(const struct call *c) {
       if (!(SIZE(sum - a[i * n + j]) <= error)) return "L L^H is not A";
     }
   if (!info) return 0;
-  /* row: the next row of L, if the factorisation had continued; the norm of y tells how much errors grow in that row */
+  /* row: the row of L at whose pivot the factorisation stopped; the norm of y tells how much errors grow in this row */
   number *const row = l + n * n, *const y = row + n;
   wide pivot = RE(a[whole * n + whole]);
   for (int64_t j = 0; j < whole; ++j) {

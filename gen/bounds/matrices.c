@@ -75,7 +75,8 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
     }
   for (int64_t s = 0; s < sides; ++s) {
     double most = 0, more = 0;
-    for (int turn = 0; turn < 2; ++turn) /* first the error of x, then the error that this error causes */
+    /* turn 0: the error of x; turn 1: its second-order error, computed from the result of turn 0 */
+    for (int turn = 0; turn < 2; ++turn)
       for (int64_t i = 0; i < n; ++i) {
         double sum = 0;
         for (int64_t j = 0; j <= i; ++j) {
@@ -174,7 +175,8 @@ static inline int qr_error_real(const real *a, const real *out, const real *tau,
     for (int64_t i = 0; i < m; ++i) sum += (double)a[i * n + j] * (double)a[i * n + j];
     norm[j] = sqrt(sum);
   }
-  /* te[j] is first the possible change of row j of R, relative to a column's length */
+  /* Until the end, te[j] is the possible change of an element in row j of R, divided by the length of the element's
+   * column. */
   for (int64_t j = 0; j < k; ++j) {
     for (int64_t i = j; i >= 0; --i) {
       double sum = i == j;

@@ -155,6 +155,6 @@ def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, 
     if i.opcode == "svd" and number == 0:  # this result is a copy of the operand
         return f"range_of({value}, {value})"
     if i.opcode == "tridiagonal-solve" and number < 3 * (len(i.operands) // 4):
-        # the row that becomes the pivot is unknown, so the diagonals afterwards are too
+        # these results, the eliminated diagonals, depend on the pivot rows, which are unknown
         return "range_all()"
     return f"matrix_range({value}, {error}[i])"

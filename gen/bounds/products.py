@@ -68,8 +68,9 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         start.append(Declare("double", "flushed", "0.0"))
         step += [Assign("flushed", f"range_flushed({one[0]}, {most}, {other})", "+=")
                  for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
-    # A kernel may compute several of these sums as one. Its partial sums then contain terms whose masses are not known
-    # here. So no sum counts as exact, and each must stay below its share of the largest number.
+    # A kernel may compute several of these sums as one sum. Its partial sums then contain terms of the others, whose
+    # masses are not known here. So no sum counts as exact, and each must stay below the largest number divided by the
+    # number of sums.
     sums = int(i.attributes.get("sums", 1))
     whole = whole if sums == 1 else "false"
     terms = count_of(p.sizes) * sums

@@ -172,7 +172,8 @@ static inline range range_divide(range a, range b) {
 }
 
 static inline range range_remainder(range a, range b) {
-  /* The result has a's sign, and |result| <= |a| and |result| < |b|. Between two jumps of fmod it increases with a. */
+  /* The result has a's sign, and |result| <= |a| and |result| < |b|. The result increases with a, except where fmod
+   * jumps. */
   const double most = fmax(fabs(b.lo), fabs(b.hi));
   double lo, hi;
   if (range_is_point(a) && range_is_point(b)) return range_between(fmod(a.lo, b.lo), fmod(a.lo, b.lo));
@@ -309,7 +310,7 @@ static inline range range_magnitude(range x, range y) {
 typedef struct {
   double lo, hi, mass; /* lo, hi: the sums of the ends of the finite terms; mass: the sum of their magnitudes */
   bool plus, minus, nan, unknown;
-  bool fraction; /* true if a term may not be a whole number */
+  bool fraction; /* false if all terms are known to be whole numbers */
 } range_sum;
 
 static inline void range_sum_add(range_sum *s, range x) {
