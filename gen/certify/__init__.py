@@ -69,10 +69,10 @@ values whose semantics are proved are known to be); that all lanes reach a shuff
 another one); that an update in place leaves other elements unchanged; which of two arrays with the same place and size a
 call reads.
 
-The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: assembly; leading dimensions that
-the caller passes; vectors of which two loads overlap at an index that data select; a table of places that two arrays
-share. Queries that take longer than `smt.py` allows make it UNKNOWN too: stores of tiles whose last one overlaps the one
-before. `tests/certify/not_proved.tsv` names kernels of others that are not proved.
+The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: assembly; leading dimensions
+that the caller passes; vectors of which two loads overlap at an index that data select; a table of places that two
+arrays share. A query that takes longer than `smt.py` allows makes the kernel UNKNOWN too, for example if its last tile
+overlaps the tile before. `tests/certify/not_proved.tsv` names kernels of others that are not proved.
 
 `tests/certify/mutants.py` changes one constant, operator, guard or barrier of a text. These mutants with a fault are not
 refuted: those whose fault lies only behind a value that data select (UNKNOWN), and those in which the comparison of a

@@ -168,7 +168,9 @@ def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Valu
 
 
 def _of_lane(walk: "Any", pointer: Address, lane: "Value", at: Token) -> "Address":
-    """Return the pointer that another lane of the warp has at this place. That lane must reach this place too."""
+    """Return the value that a pointer has in another lane of the warp. It becomes an obligation that this lane reaches
+    the same statement.
+    """
     assert isinstance(lane, Number)
     if not walk.item.free or pointer.offset.free & walk.found.varying - walk.item.free or pointer.memory is None:
         raise Unknown("a pointer of another lane", at)

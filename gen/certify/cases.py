@@ -124,7 +124,7 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
 
 def _meant(semantics: Semantics, launches: "Sequence[Mapping[str, Any]]", verdicts: "Sequence[Verdict]", view: str,
            folder: "Optional[Path]") -> None:
-    """Add to each verdict the one on the launch's semantics."""
+    """Add to the verdict on each launch the verdict on its semantics."""
     asked: "List[Solvers]" = []
 
     def solvers(launch: "Mapping[str, Any]") -> Solvers:
@@ -199,8 +199,8 @@ def _all_of(name: str, memory: Memory, done: "Sequence[Done]") -> None:
 
 
 class _Places:
-    """The buffers of a program, each as a memory. Pointers to the same place share one memory, except those to a parameter
-    and to the result in its place.
+    """The buffers of a program, each as a memory. Pointers to the same place share one memory. But a parameter and a
+    result that overwrites it in place have separate memories.
     """
 
     def __init__(self, manifest: "Mapping[str, Any]") -> None:
@@ -222,7 +222,7 @@ class _Places:
         return found
 
     def _share(self, block: "Tuple[str, int]", memory: Memory) -> None:
-        """Note which other arrays of a block of memory have bytes of a new one."""
+        """Record which arrays of a block of memory share bytes with a new array."""
         for other in self.blocks.setdefault(block, []):
             if memory.bytes is None or other.bytes is None or (memory.base < other.base + other.bytes
                                                                and other.base < memory.base + memory.bytes):

@@ -215,7 +215,7 @@ def bitwise(op: str, a: Expression, b: Expression) -> Expression:
 
 
 def is_mask(of: Expression) -> bool:
-    """Return true for one of two constants, which indices choose."""
+    """Return true if the value is a choice between two integer constants."""
     return of.kind == "if" and all(side.kind == "index" and side.parts[0].is_constant for side in of.parts[1:])
 
 
@@ -232,11 +232,14 @@ def inverted(of: Expression) -> Expression:
 
 
 class Reads:
-    """The reads of expressions, each with the condition under which the value depends on it. of_atom: the expressions
-    of integers that were read from memory. lost: the reason why the list is not complete, or "". rough: true if a
-    mask of bits or lanes may hide some of the reads from the value. passed: a function that returns the values that a
-    read of memory may return, each with its condition, if kernels write this memory, or None. ends: for a variable
-    that a loop changes, its value before the loop and at the end of a step.
+    """The reads of expressions, each with the condition under which the value depends on it.
+
+    of_atom: the expressions of integers that were read from memory.
+    lost: the reason why the list is not complete, or "".
+    rough: true if a mask of bits or lanes may hide some of the reads from the value.
+    passed: a function that returns, for a read of memory that kernels write, the possible values with their conditions;
+        for other memory, it returns None.
+    ends: for a variable that a loop changes, its value before the loop and at the end of a step.
     """
 
     def __init__(
@@ -326,8 +329,8 @@ def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:
 
 
 def certain(condition: Condition, of_atom: "Dict[Atom, Expression]") -> Condition:
-    """Return the part of a condition that ids, steps and integers in memory decide: the condition holds at most where
-    this part holds.
+    """Return the part of a condition that depends only on ids, steps and integers in memory. The condition implies this
+    part.
     """
     if all(is_decided(atom, of_atom) for atom in condition.free):
         return condition

@@ -120,7 +120,9 @@ class Meaning(Walk):
         return next(terms._numbers)
 
     def _with(self, result: Value, of: "Any", mark: int) -> Value:
-        """Return a value with its expression, which also says what the integers made since `mark` are."""
+        """Return a value with its expression. The same expression is recorded for integers in the value that are
+        unknown and newer than `mark`.
+        """
         if isinstance(result, Number):
             assert isinstance(of, Expression)
             for part in (result.term, result.condition, result.bits):
@@ -168,7 +170,7 @@ class Meaning(Walk):
         return result
 
     def _of_value(self, node: Node) -> Value:
-        """Return a value that was computed before."""
+        """Return the value that the node contains."""
         return node.parts[0]
 
     def _of_number(self, node: Node) -> Value:
@@ -517,7 +519,7 @@ class Meaning(Walk):
         return self._typed(result, whole, mark)
 
     def _read(self, memory: Memory, offset: Term, width: int) -> Expression:
-        """Return the bytes of a memory from a byte on."""
+        """Return the expression of `width` bytes of a memory, from byte `offset` on."""
         if memory.space == "shared":
             return expressions.read(memory, offset, width, self.phase)
         if memory in self.before:

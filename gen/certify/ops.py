@@ -113,8 +113,9 @@ def element_at(shape: Shape, place: Term) -> Index:
 
 
 def reshaped(dims: "Sequence[int]", index: Index, to: "Sequence[int]") -> Index:
-    """Return the index in an array with dimensions `to` of the element that has this index in an array with dimensions
-    `dims`; both are in row-major order. Dimensions are taken in groups of equal sizes.
+    """Return the index of an element after a reshape of a row-major array. index: the index before, in dimensions
+    `dims`; the result is in dimensions `to`. Adjacent dimensions are grouped, so that the groups of `dims` and `to`
+    have equal sizes.
     """
     found: "List[Term]" = []
     at, here = 0, 0
@@ -162,10 +163,11 @@ class Element:
     def __init__(self, computation: Computation, parameter: "Callable[[int, Shape, Index], Expression]") -> None:
         self.parameter = parameter
         self.known: "Dict[Tuple[Instruction, int, Index], Expression]" = {}
-        self.of_atom: "Dict[Atom, Expression]" = {}  # the elements whose integers indices are computed from
+        self.of_atom: "Dict[Atom, Expression]" = {}  # for each integer that indices use: the element that contains it
         self.integers: "Dict[Tuple[Expression, str], Term]" = {}
         self.first: "Dict[int, int]" = {}
-        self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}  # operands of called computations' parameters
+        # for each parameter of a called computation: the operands of the call
+        self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}
         count = 0
         for parameter_of in computation.parameters:
             self.first[id(parameter_of)] = count
@@ -357,14 +359,16 @@ class Element:
         return self.integers[key]
 
     def _start(self, of: Instruction, index: Index, size: int, part: int) -> Term:
-        """Return the first index of a part of a dimension, which is moved into the dimension if the part exceeds it."""
+        """Return the start index of a slice along a dimension. It is read from an element, and clamped so that the
+        slice stays inside. size: of the dimension; part: of the slice.
+        """
         at = self.integer(self.of(of, index), of.shape.dtype)
         at = terms.chosen(terms.less(at, ZERO), ZERO, at)
         most = number(size - part)
         return terms.chosen(terms.less(most, at), most, at)
 
     def _starts(self, i: Instruction, operands: "Sequence[Instruction]", sizes: "Sequence[int]") -> "List[Term]":
-        if len(operands) == 1 and operands[0].shape.dims:  # all starts in one array
+        if len(operands) == 1 and operands[0].shape.dims:  # one array contains the starts in all dimensions
             return [
                 self._start(operands[0], (number(d),), n, part)
                 for d, (n, part) in enumerate(zip(i.operands[0].shape.dims, sizes))
@@ -482,7 +486,7 @@ class Element:
         return made
 
 
-# ---- what indices decide ----
+# ---- values that indices determine ----
 
 
 def _fits(term: Term, dtype: str) -> bool:

@@ -4,7 +4,7 @@ The order is read from the text: the function that calls or launches the kernels
 followed twice, so that what the end of one step destroys is missing at the beginning of the next one.
 
 - *read before written*: an array between kernels, or a result, is read although no earlier access has written all of
-  it. A write to another array that shares bytes with it (in the arena) destroys what it had.
+  it. A write to another array that shares bytes with it in the arena destroys its contents.
 - *read after overwritten*: an element of a parameter is read although a result in its place has been written there.
 """
 

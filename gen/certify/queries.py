@@ -90,7 +90,8 @@ class Questions:
         for barrier in self.found.barriers:
             condition = terms.both(*barrier.path)
             if not terms.all_free([condition]) & self.found.varying:
-                self.solvers.count += 1     # the condition is the same for the whole group
+                # proved without a query, because the condition is the same for all work-items of a group
+                self.solvers.count += 1
                 continue
             shared = frozenset(terms.all_free([condition]) - self.found.varying)
             printer = Printer()
@@ -186,13 +187,13 @@ class Questions:
 
     def _ask(self, printer: Printer, lines: "List[str]", path: "Sequence[Condition]", of: "Sequence[object]", question: str,
              at: "object", replay: "Callable[[Values], bool]") -> None:
-        """Ask a query. A counterexample refutes only if it names nothing but ids and steps, all conditions of the path hold,
-        and `replay`, which evaluates the text's terms for its values, confirms it.
+        """Ask a query. A counterexample refutes only if it names nothing but ids and steps, if all conditions of the
+        path hold for it, and if `replay` confirms it by evaluating the text's terms.
         """
         conditions = _relevant(path, terms.all_free(of))
         asked = lines + [printer.condition(c) for c in conditions]
         answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in asked], question)
-        if answer.kind == "refuted" and len(conditions) < len(path):      # with all conditions, also those of other variables
+        if answer.kind == "refuted" and len(conditions) < len(path):      # ask again with all conditions of the path
             conditions = tuple(path)
             asked = lines + [printer.condition(c) for c in conditions]
             answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in asked], question)
@@ -300,13 +301,14 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
     return f"(and (< {one} (+ {two} {m})) (< {two} (+ {one} {n})))"
 
 
-# ---- digits of an element's number ----
+# ---- offsets as digits ----
 
 
 def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", solvers: Solvers) -> bool:
-    """Return true if two accesses are proved never to meet where variables of `who` differ, because the number of an element
-    determines its digits. If x = n F + G and 0 <= G < n, then equal x have equal F and equal G. The solver is asked
-    whether 0 <= G < n for strides n in the access's offset, and finally whether equal F and G contradict the difference.
+    """Return true if two accesses are proved to touch no common element where variables of `who` differ. Their offsets
+    are
+    split into digits: if x = n F + G and 0 <= G < n, then x determines F and G. The solver is asked whether 0 <= G < n,
+    for strides n in the offset. At last it is asked whether equal digits contradict the difference.
     """
     unit = gcd(a.unit, b.unit)
     factors = a.unit // unit, b.unit // unit
@@ -346,13 +348,16 @@ def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", so
 
 
 def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers) -> "Optional[List[Tuple[Term, int, int]]]":
-    """Split a sum with two constants (for the two accesses) into n F + G; return F and G, or None."""
+    """Split the offsets form + one (of access a) and form + two (of access b) into n F + G with 0 <= G < n. Return F
+    and G, each as a term and two constants. G is left out if it is the same constant for both accesses. Return None if
+    no n is found.
+    """
     for n in sorted({abs(f) for _, f in form.parts if abs(f) > 1}, reverse=True):
         high = Term(tuple((atom, (2 * f + n) // (2 * n)) for atom, f in form.parts if (2 * f + n) // (2 * n)), 0)
         low = form - high.times(n)
         if not high.parts or not (low.parts or one or two):
             continue
-        carries = one // n, two // n        # constants beyond n count as multiples of n
+        carries = one // n, two // n        # the multiples of n in the constants belong to F
         rests = one % n, two % n
         if all(_within(low + terms.number(rest), n, access, solvers) for rest, access in zip(rests, (a, b))):
             if low.parts or rests[0] != rests[1]:
@@ -428,10 +433,10 @@ def _different(printer: Printer, atoms: "Set[Atom]") -> str:
 
 
 def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[str, str]":
-    """Return refuted or unknown, with the reason; ("", "") if each byte of a buffer is proved written. Only writes count
-    whose place does not depend on values that were read. If no two of these writes overlap, and together they have as
-    many bytes as the buffer, each byte is written. If some overlap, a write is computed for each element, and the
-    solver checks it. If that fails, all places are enumerated, if they are few.
+    """Return refuted or unknown, with the reason; ("", "") if each byte of a buffer is proved written. A write counts
+    only if its place does not depend on values that were read. If no two of these writes overlap, and together they
+    have as many bytes as the buffer, each byte is written. If some overlap, a write is computed for each element, and
+    the solver checks it. If that fails, all places are enumerated, if they are few.
     """
     writes = [a for a in _distinct(accesses) if a.write and a.known and not a.atomic]
     switches = sorted({atom for a in writes for atom in terms.all_free(a.path) if "!" not in atom.name}, key=lambda a: a.number)
@@ -457,7 +462,8 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
 
 
 def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[bool, str]":
-    """Return true if some element is certainly not written, and the reason why full coverage is not proved ("" if it is).
+    """Return two values: true if some element is certainly not written; and the reason why full coverage is not proved,
+    or "" if it is.
     """
     if not writes:
         return False, "nothing is written for certain"
@@ -498,8 +504,8 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
 
 def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool:
     """Return true if each element is proved to be written by some step of some write. The step is computed from the
-    element: the numbers of work-items and steps are digits, and the largest stride is divided out first. The solver
-    checks that the step exists and writes the element, so a bad choice of the step proves nothing wrong.
+    element: it is divided by the strides of the ids and steps, by the largest first. The solver checks that the step
+    exists and writes the element, so a wrong step cannot prove anything false.
     """
     unit = gcd(*(a.unit for a in writes))
     printer, misses = Printer(), []
@@ -592,8 +598,8 @@ def _inverse(printer: Printer, access: Access, factor: int,
 
 
 def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
-    """Return, in ascending order, the numbers by which terms divide sums that contain a variable, relative to the
-    variable's stride.
+    """Return, in ascending order, the divisors of sums that contain a variable, each divided by the variable's factor
+    in the sum.
     """
     found: "Set[int]" = set()
     waiting, seen = list(parts), set()      # type: List[object], Set[int]
@@ -620,7 +626,8 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
     """
     atoms = set(free) | terms.all_free(path)
     total = 1
-    for atom in sorted(atoms, key=lambda a: a.number):      # the digits of a variable are counted apart
+    # replace a variable by its digits, which are counted separately
+    for atom in sorted(atoms, key=lambda a: a.number):
         by = [1, *_divisors(path, atom)]
         if len(by) > 1 and not atom.lo and not any(q % p for p, q in zip(by, [*by[1:], atom.hi + 1])):
             digits = [terms.variable("digit", 0, q // p - 1, True) for p, q in zip(by, [*by[1:], atom.hi + 1])]
@@ -651,8 +658,9 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
 
 
 def _interval(group: "Set[Atom]", conditions: "Sequence[Condition]") -> "Optional[int]":
-    """Return the number of values for which the conditions hold, if the variables are the digits of a number x and each
-    condition is a limit on x without its lowest digits: x / n <= c or x / n >= c. Return None otherwise.
+    """Return the number of values of the variables for which the conditions hold. The variables must be the digits of
+    one number x, and each condition must bound a quotient of x: x / n <= c or x / n >= c, rounded down. Return None
+    otherwise.
     """
     longest = max((c.of[0] for c in conditions if c.kind == "le"), key=lambda t: len(t.parts), default=None)   # type: ignore[attr-defined]
     if not isinstance(longest, Term) or {atom for atom, _ in longest.parts} != group:

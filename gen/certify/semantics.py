@@ -1,9 +1,9 @@
 """The question whether each element of a result is computed from the elements that HLO says.
 
 For a store of a kernel, at any step of any work-item, meaning.py gives the expression of each stored element, and
-ops.py the expression that HLO gives for the element of the result at that place. The query asks for a step at which
-the one reads an element that the other does not read. Padding and selections by index are conditions of reads, and
-part of the query.
+ops.py the expression that HLO gives for the element of the result at that place. The query asks for a step at which one
+of these expressions reads an element that the other does not read. Padding and selections by index are conditions of
+reads, and part of the query.
 """
 
 from __future__ import annotations
@@ -70,7 +70,13 @@ class _Walked:
 
 @dataclass
 class _Lane:
-    """An element of a store. at: the condition that the element of the result with this index has the store's place."""
+    """An element of a store.
+
+    index: an index of the result.
+    at: the condition that the store writes the result's element at `index`.
+    does: what the text reads.
+    says: what HLO reads.
+    """
 
     index: "ops.Index"
     at: Condition
@@ -106,7 +112,7 @@ class Semantics:
                 )
             found[argument["name"]] = memory = self.memories[key]
             if key[0] == "results" and not key[2] and key[1] in self.in_place:
-                # what a kernel reads there is what the parameter held; the order of reads and writes is not examined
+                # reads of this buffer count as reads of the parameter; that no write comes before them is not examined
                 before = "params", self.in_place[key[1]], 0
                 if before not in self.memories:
                     self.memories[before] = Memory(argument["name"], "global", argument["bytes"], before)
@@ -246,7 +252,7 @@ class Semantics:
             self.of_atom.update(element.of_atom)
             if says.lost:
                 raise NotProved(says.lost)
-            # the integers that decide where this store and later ones go
+            # integers in memory on which the places of this store and of later stores depend
             decide = [
                 self.of_atom[atom]
                 for atom in sorted(terms.all_free([store.offset, *store.path, *hidden]), key=lambda a: a.number)
@@ -274,8 +280,9 @@ class Semantics:
     def _ways(
         self, values: "Sequence[Expression]", passing: Passing, launch: int, place: Place
     ) -> "Iterator[Tuple[List[Condition], Reads]]":
-        """Yield what values read, for each way on which they passed through memory that kernels write, with the
-        conditions of the way. One of the ways is the true one.
+        """Yield what values read, with the conditions, for each choice of stores through which they may have passed.
+        (Reads of memory that kernels write are replaced by what the chosen stores read.) One of the choices is what
+        happens.
         """
         waiting: "List[Dict[Expression, Tuple[Condition, Expression]]]" = [{}]
         while waiting:
@@ -287,7 +294,7 @@ class Semantics:
             ) -> "Optional[List[Tuple[Condition, Expression]]]":
                 kind, _, start = _key(read.parts[0]) if read.parts[0].space != "shared" else ("shared", 0, 0)
                 if kind == "table":
-                    return []  # a table of a function's values: the value depends on its index alone
+                    return []  # an element of a constant table depends on nothing but its index
                 if kind == "params" and not start:
                     return None
                 if kind not in ("shared", "scratch", "local", "state", "results"):
@@ -310,7 +317,7 @@ class Semantics:
             yield [condition for condition, _ in chosen.values()], reads
 
     def _later(self, store: Store, walked: _Walked) -> "Iterator[Tuple[Store, bool]]":
-        """Yield the later stores to the same array; true for those of the same kernel."""
+        """Yield each later store to the same array, with true if it is in the same kernel."""
         at = next(n for n, other in enumerate(walked.stores) if other is store)
         yield from (
             (other, True)
@@ -324,9 +331,10 @@ class Semantics:
     def _reached(
         later: Store, store: Store, first: int, width: int, near: bool, of_atom: "Dict[terms.Atom, Expression]"
     ) -> "Optional[Condition]":
-        """Return a condition under which some bytes of a store are overwritten by a later one: in the same kernel
-        (near) by the same work-item, in the same steps of the loops around both stores; in a later kernel by any
-        work-item. The step of the later store is computed from the place. Return None if that fails.
+        """Return a condition under which a later store overwrites some bytes of a store. near: both stores are in one
+        kernel; then the later store counts only in the same work-item and in the same steps of the loops around both
+        stores. Otherwise, any work-item counts. The step of the later store is computed from the place of the bytes.
+        Return None if that fails.
         """
         common = 0
         for a, b in zip(later.loops, store.loops):
@@ -362,7 +370,8 @@ class Semantics:
     def _compared(
         self, lanes: "List[_Lane]", given: "List[Condition]", store: Store, solvers: Solvers, result: int
     ) -> "Optional[Failure]":
-        """Return the failure if the text and HLO read different elements for one of some elements of a store."""
+        """Return a failure if the text and HLO read different elements for one of these elements of a store; else None.
+        """
         undecided = False
         for own in (True, False):
             said = "is read, which HLO does not read" if own else "is not read, which HLO reads"
@@ -399,8 +408,8 @@ class Semantics:
     def _ask(
         self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str, own: bool
     ) -> "Tuple[Answer, Printer, Any, Digits]":
-        """Ask whether, for one of some elements, the text reads what HLO does not read (own), or HLO what the text
-        does not read.
+        """Ask whether, for one of these elements of a store, the text reads an element that HLO does not read (if `own`
+        is true), or HLO reads an element that the text does not read (if it is false).
         """
         sides = [(lane, *((lane.does, lane.says) if own else (lane.says, lane.does))) for lane in lanes]
         parts: "List[object]" = [*given]
@@ -570,9 +579,8 @@ def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
 
 
 def split(condition: Condition) -> Condition:
-    """Return the same condition with each equation of sums of digits split into equations of digits: if all terms of
-    a sum but some are multiples of m, and the sum of these is between -m and m, it is 0, and so is the rest divided
-    by m.
+    """Return an equivalent condition in which equations of sums of digits are split into equations of single digits. If
+    a sum is m A + B, and B is between -m and m, then m A + B = 0 is split into A = 0 and B = 0.
     """
     if condition.kind in ("and", "or", "not"):
         parts = [split(part) for part in condition.of if isinstance(part, Condition)]
@@ -618,11 +626,11 @@ class Digits:
                 most = atom.hi // divisor if at + 1 == len(by) else by[at + 1] // divisor - 1
                 total = total + terms.variable(atom.name.split("!")[0], 0, most, True).times(divisor)
             self.sums[atom] = total
-        # the digits of a variable whose range is no multiple of a divisor can exceed the range
+        # some digits stand for a number above the variable's maximum, which these conditions exclude
         self.ranges = [terms.at_most(total, number(atom.hi)) for atom, total in self.sums.items()]
 
     def of(self, part: "Any") -> "Any":
-        """Return a term or a condition over the digits."""
+        """Return a term or a condition with variables replaced by their digits."""
         if part not in self.known:
             made = part
             for atom in sorted(part.free, key=lambda a: a.number):

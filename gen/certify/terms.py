@@ -16,8 +16,12 @@ _numbers = itertools.count()
 
 
 class Atom:
-    """A part of a term. kind: var, div, mod, quo, mul, ite, and, or, xor. of: its operands. known: true if it has one
-    value for each step of a work-item, because it is neither read from memory nor left open by the walk.
+    """A part of a term.
+
+    kind: var, div, mod, quo, mul, ite, and, or, xor.
+    of: its operands.
+    known: true if ids and the steps of loops determine the value; false if it was read from memory, or if the walk left
+        it open.
     """
 
     __slots__ = ("number", "kind", "name", "of", "lo", "hi", "known", "free")
@@ -431,7 +435,7 @@ class Printer:
         return name
 
     def _bits(self, name: str, atom: Atom, copy: str, shared: "frozenset[Atom]") -> None:
-        """Define an operation on bits: both operands are sums of powers of 2 times bits."""
+        """Define a bitwise operation. Both operands are written as sums of bits times powers of 2."""
         a, b, width = atom.of
         assert isinstance(width, int)
         op = {"and": "and", "or": "or", "xor": "xor"}[atom.kind]

@@ -136,7 +136,7 @@ class Access:
 
     @property
     def known(self) -> bool:
-        """Return true if the access is certainly done, by each work-item and in each step that its variables name."""
+        """Return true if ids and the steps of loops alone determine whether the access is done, and its place."""
         return all(atom.known for atom in terms.all_free([self.offset, *self.path]))
 
 

@@ -6,9 +6,9 @@ opaque. Of an integer that was read from memory, the walk knows only a range. If
 its type, nothing is known about the result; if arithmetic on ids and steps may leave its type, an `Obligation` says
 that it must not.
 
-The ranges of what arrays and the variables of loops hold (a clamped index, the number of a buffer) are assumed first.
-They grow from one walk of the kernel to the next, until a walk stores no value outside of them. Then they hold, by
-induction.
+The ranges of arrays' elements and of variables that loops change (a clamped index, the number of a buffer) are only
+assumed at first. They grow from one walk of the kernel to the next, until a walk stores no value outside of them. Then
+they hold, by induction.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
 # maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
 MOST_TURNS = 12
 NO_LIMIT = 1 << 62          # number of steps of a loop whose number of steps is not known
-MOST_TRIED = 3              # maximum depth of loops whose steps are tried inside each other
+MOST_TRIED = 3              # maximum nesting depth of loops that `_tried` walks
 MOST_UNROLLED = 16          # maximum number of steps of an unrolled loop
 
 
@@ -86,7 +86,8 @@ class Walk:
     def __init__(self, reader: Reader, target: str) -> None:
         self.reader, self.target = reader, target
         self.gpu = target in ("cuda", "hip", "opencl")
-        self.ranges: "Dict[object, terms.Range]" = {}       # assumed ranges of what arrays and the variables of loops hold
+        # assumed ranges of arrays' elements and of variables that loops change
+        self.ranges: "Dict[object, terms.Range]" = {}
         self.types: "Dict[object, Int]" = {}
         self.fixed: "Dict[object, Any]" = {}                # facts that the previous walk found: breaks of loops, barriers of a step, written buffers
 
@@ -370,7 +371,7 @@ class Walk:
                 low, high = bounds(value.term, self.path[-5:])
             if lo <= low and high <= hi:
                 return Number(type, value.term, value.data, value.condition)
-            if value.data or type.bits < 32:    # an index is never this narrow: this is an element's value
+            if value.data or type.bits < 32:    # an element's value, because indices have at least 32 bits
                 return self._fresh(type, self._varies(value.term))
             if type.signed or type.bits < source.bits:
                 self._oblige(value.term, lo, hi, at)
@@ -551,8 +552,9 @@ class Walk:
         self.new_fixed[memory.key, "stores"] = self.new_fixed.get((memory.key, "stores"), 0) + count
 
     def _kept_number(self, place: Address, type: Int) -> "Optional[Number]":
-        """Return the integer that a private array holds at a place, if a loop over the whole array, which is over, is the
-        array's only store. The integer may depend on nothing but ids and the steps of loops that are not over.
+        """Return the integer at a place of a private array, or None. It is known if the array's only store is in a loop
+        over the whole array that has ended, and if the integer depends only on ids and on the steps of loops that have
+        not ended.
         """
         assert place.memory is not None
         stored = self.stores.get(place.memory.key)
@@ -611,8 +613,8 @@ class Walk:
         self._remember(value.memory, element, stored)
 
     def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
-        """Extend the range of an array's elements by a stored value. Elements read as integers of any other type may then
-        have any value.
+        """Extend the assumed range of an array's elements by a stored value. A read as integers of another type may
+        then return any value.
         """
         if memory.space == "global":
             return
@@ -888,7 +890,9 @@ class Walk:
         return [node]
 
     def _unrolled(self, node: Node, most: int = MOST_UNROLLED) -> "Optional[_Exits]":
-        """Walk a loop step by step while its condition is a constant; return None if that does not work."""
+        """Walk a loop step by step while its condition is a constant. Return None if the condition varies, if the body
+        may return, if it is uncertain whether it breaks, or if there are more than `most` steps.
+        """
         _, condition, step, body = node.parts
         if condition is None or self._peek(condition).kind not in ("true", "false"):
             return None
@@ -924,7 +928,9 @@ class Walk:
             and not (name.endswith("[]") and isinstance(cell.type, Pointer))))
 
     def _is_long(self, node: Node) -> bool:
-        """Return true if a variable that each step moves by a constant gives a loop more steps than are walked one by one."""
+        """Return true if a loop counts by a constant, and has more than MOST_UNROLLED steps or a number of steps that
+        varies.
+        """
         _, condition, step, body = node.parts
         changed, cells = self._loop_cells(node)
         inductive = self._inductive(body, step, changed)
@@ -1051,7 +1057,8 @@ class Walk:
 
     def _counts(self, condition: Node, moves: "Dict[Cell, Tuple[Value, Term]]",
                 changed: "Set[str]") -> "Optional[Tuple[Cell, Term, int]]":
-        """Return a variable that each step moves by a constant towards a limit in the loop's condition, as `_counted` does.
+        """Return a variable that each step moves by a constant towards a limit in the loop's condition, its first value
+        and the constant; None if there is no such variable.
         """
         for cell, (value, by) in moves.items():
             if isinstance(value, Number) and value.term is not None and by.is_constant and by.constant:
@@ -1106,7 +1113,7 @@ class Walk:
         lasting = terms.all_free([value.term for value in self.loaded.values() if isinstance(value, Number)])
         if any(not atom.known and atom not in lasting for atom in b.term.free) and _has(right, ("index", "unary", "call", "member")):
             return None
-        shift = a.term - own.term       # v + ROWS <= rows
+        shift = a.term - own.term       # v + shift <= b is the same as v <= b - shift
         if not shift.is_constant:
             return None
         return op, b.term - shift
@@ -1738,7 +1745,7 @@ class Walk:
         self._oblige(self._observed(by, index.at), 0, type.lanes - 1, index.at)
 
     def _vector_base(self, node: Node) -> "Optional[Vector]":
-        """Return the type of a vector whose element an index names."""
+        """Return the type of the base of an index if it is a vector, else None."""
         while node.kind == "group":
             node = node.parts[0]
         if node.kind == "name":
@@ -1943,7 +1950,7 @@ class Walk:
         return self._fresh(type, True)
 
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
-        """Return the value of such a function at its first call, which was walked."""
+        """Return the result of the first, walked call of a function that depends on nothing but its arguments."""
         return result
 
     def _returned(self, frame: _Frame, at: Token) -> Value:
@@ -1999,7 +2006,7 @@ class _Reference(Cell):
         super().__init__(name, type, place)
 
 
-# ---- what a tree names ----
+# ---- names in a tree ----
 
 _caches: "Dict[str, Dict[int, Tuple[Node, Any]]]" = {}
 
@@ -2034,8 +2041,8 @@ def _names(node: Node) -> "Set[str]":
 
 
 def _assignments(node: Node) -> "List[str]":
-    """Return the names that a tree assigns to, passes by reference or takes the address of, once for each time. NAME[]
-    means that only a part of NAME is meant: an element of a vector, or the target of a pointer.
+    """Return the names that a tree assigns to, passes by reference or takes the address of, as often as it does. NAME[]
+    stands for a part of NAME: an element of a vector, or the target of a pointer.
     """
     def of_node(one: Node) -> "List[str]":
         found = []
@@ -2178,7 +2185,7 @@ def _assigned_inside(node: Node) -> "Set[str]":
 
 
 def _breaks(node: Node) -> bool:
-    """Return true if a break leaves the loop whose body a tree is."""
+    """Return true if a break in this tree, the body of a loop, leaves the loop."""
     return _cached("breaks", node, lambda: node.kind == "break" or node.kind not in ("for", "do", "switch")
                    and any(_breaks(one) for one in _children(node)))
 
