@@ -146,10 +146,9 @@ HISTORY
 
 #define SETT_VERSION 700 /* version 0.7.0: 10000 * major + 100 * minor + patch */
 
-/* An error of sett_tile.h is this number plus its code when it is the error of a map. */
+/* The error of a map that is made from a failed shape is this number plus the shape's error (sett_tile.h). */
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 };
-/* An error of sett_nested_layout.h is this number plus its code when it is the error of a map. sett_nested_explain explains the error of a layout
- * itself. */
+/* The error of a map that is made from a failed nested layout is this number plus the layout's error, which sett_nested_explain explains. */
 enum { SETT_NESTED_ERROR_FIRST = 3000 };
 
 /* Return the map from a logical index to the linear position. sett_map_strides of this map gives the stride, in elements, of each dimension that has
@@ -197,7 +196,7 @@ typedef struct sett_any {
 typedef struct sett_any_answer {
   int yes, no;
   const char *reason;
-  /* numbers of coordinates of a point and of a value, and the number of points. Without points, the reason is the whole answer */
+  /* ins, outs: number of coordinates of a point and of a value. points: number of points; 0: the reason is the whole answer */
   int ins, outs, points;
   int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
 } sett_any_answer;
@@ -254,8 +253,8 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 
 /* Return the cheapest plan that moves an array from distribution a over threads to distribution b: sett_move_plan of the tables of both layouts.
  *     bits:   size of an element.
- *     lanes:  number of lanes of a warp. With 0 it is that of a layout which states it; otherwise 64 if an IREE layout has 33 to 64 threads;
- *             otherwise 32.
+ *     lanes:  number of lanes of a warp. 0: the number that a layout states, or else 64 if an IREE layout has 33 to 64
+ *             threads, or else 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register, a thread is warp * lanes + lane.
@@ -267,17 +266,17 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  * blocks move differently. */
 SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
-/* A reorder: how an array in memory moves from layout a to layout b. sett_relayout does this with the shapes `from` and `to`, which are a and b as
- * arrays of XLA. The answer is yes; if a or b is no such array, it is the answer of sett_any_convert for that layout.
+/* A reorder: how an array in memory moves from layout a to layout b. The shapes `from` and `to` are a and b, converted to arrays of XLA.
+ * sett_relayout moves the array from one to the other. If a conversion fails, the answer is that of sett_any_convert.
  * The padding of a oneDNN tag is not read, and is written with zeros. Gaps between strides are not written. */
 typedef struct sett_any_reordered {
   sett_any_answer answer;
   int blamed; /* if the answer is no, the layout that has no shape: 0 for a, 1 for b, -1 for both */
   sett_tile_shape from, to;
-  /* number of elements; number of places up to the end of each layout (for a oneDNN tag, including its padding) */
+  /* elements of the array; positions in memory up to the end of each layout (for a oneDNN tag, including its padding) */
   int64_t elements, from_places, to_places;
-  int64_t zeros; /* number of places of b that hold no element, and become 0 */
-  /* number and maximum length of runs of elements that are contiguous in both layouts; -1 if there are more than 2^22 places */
+  int64_t zeros; /* number of positions of b that hold no element, and become 0 */
+  /* number and maximum length of runs of elements that are contiguous in both layouts; -1 if b has more than 2^22 positions */
   int64_t runs, longest;
 } sett_any_reordered;
 /* Return 1 if both layouts are arrays in memory, and at least one is not a CuTe layout. (Two CuTe layouts may also be layouts of threads.) */
@@ -393,7 +392,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
     n = plan.length[stage];
     groups = g = settp_layout_groups(&plan, stage, tile_at);
     for (i = 0; i < n - k; ++i) next[i] = digit[i];
-    for (i = k; i-- > 0;) { /* here i is the last dimension of a combined group, and is lowered to the first below */
+    for (i = k; i-- > 0;) { /* i is the last dimension of a group of combined dimensions; below, it becomes the first */
       int64_t tile = plan.tile[tile_at + i], size = list[n - k + i];
       sett_expr value = sett_map_mul(arena, digit[n - k + --g], sett_map_constant(arena, tile));
       value = sett_map_add(arena, value, digit[n - k + groups + g]);
@@ -547,8 +546,8 @@ SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
   return sett_map_make(arena, layout->rank, 0, 0, variable, 3, result, constraints, constraint);
 }
 
-/* Find for each result the first id that changes it while all other ids are 0, the increment, and the number of different values. Return 0 if a value
- * does not exist, or is no multiple of the first increment. */
+/* Vary one id while all other ids are 0. Write for each result: in stride, the first id with a value other than 0; in step, this value; in tile, the
+ * largest value divided by step, plus 1. Return 0 if a value does not exist, is negative, or is no multiple of step. */
 SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable,
                                       int64_t *stride, int64_t *step, int64_t *tile) {
   int64_t result[SETT_NESTED_MAX_RANK], id;
@@ -603,7 +602,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
                    : i == 1 ? SETT_NESTED_OUTER
                             : SETT_NESTED_BATCH][d] = map.variable[2 + i * r + d].hi + 1;
     if (layout.field[SETT_NESTED_THREAD_STRIDE][d] > 0) continue;
-    /* no thread digit changes this dimension; if there is one that is always 0, it shows in the weight of the next digit above */
+    /* no thread id changes this dimension. A thread tile whose digit is always 0 may still be larger than 1: then the weight of the next digit above
+     * shows its size */
     own = layout.field[SETT_NESTED_ELEMENT][d];
     for (i = 1; i >= 0 && !weight; --i) {
       int64_t tile = layout.field[i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d];
@@ -776,8 +776,8 @@ SETT_INLINE int64_t settp_layout_form_times(int64_t a, int64_t b) {
   return settp_map_mul(a, b, &product) ? INT64_MAX : product;
 }
 
-/* Write one output as a function of one input by its digits, the lowest first. Adjacent digits with matching strides are merged. So two functions are
- * equal only if their lists are. Return the number of digits, or -1 if they overlap without one following the other. */
+/* Write the digits by which one output depends on one input, the lowest first. Adjacent digits with matching strides are merged, so two functions are
+ * equal only if their lists are equal. Return the number of digits. Return -1 if a digit's `low` is no multiple of the previous digit's low * size. */
 enum { SETTP_LAYOUT_FORM_LIST = 140 };
 SETT_INLINE int settp_layout_form_list(const settp_layout_form *form, int in, int out, settp_layout_form_digit *list) {
   int i, k = 0, count = 0;
@@ -935,8 +935,8 @@ SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const set
   return !deep && !(places && numbers);
 }
 
-/* Write the value of each bit of the integer, for an outer layout whose last leaf is unbounded. Return 0 if a size is no power of two or two values
- * share a bit. */
+/* Write the values that an outer layout of CuTe gives to the bits of its argument. Its last size counts as unbounded. Return 0 if another size is no
+ * power of two, or if the values of two bits have a common bit. */
 SETT_INLINE int settp_layout_form_outer(const sett_notation_mode *mode, uint64_t *basis) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -1597,9 +1597,9 @@ SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *t
   return 1;
 }
 
-/* Set the answer to no. The witness is a point of the table whose offset is not the sum of its digits, and two points whose sum it is and for which
- * the digits are right. With `tiles`, do this only if the two points differ in different dimensions, because in one dimension tiles that do not
- * divide each other may be the cause. */
+/* Set the answer to no. The witness is three points. The offset of the last point is not the sum of its digits. The first two points add up to it,
+ * and their offsets are the sums of their digits. With `tiles`, do this only if the last point has two coordinates other than 0: within one
+ * dimension, tiles that do not divide each other may be the cause. */
 SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const settp_layout_form *made, const int64_t *box,
                                          int64_t at, const char *reason, int tiles) {
   int64_t low = 1, point[SETT_ANY_DIMS];
@@ -1658,7 +1658,7 @@ SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *n
 typedef struct settp_layout_any_digit {
   settp_layout_form_digit digit;
   int64_t span;
-  int top; /* 1 if this is the last digit of its input, or padding */
+  int top; /* 1 if this is the highest digit of its input, or padding */
 } settp_layout_any_digit;
 typedef struct settp_layout_any_tower {
   int count;
@@ -1732,10 +1732,10 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
     if (k == all.count) gap = 1;
     if (gap != 1 && before && (tiles || before->top) && stride > before->digit.stride &&
         stride % before->digit.stride == 0 && stride / before->digit.stride >= before->span) {
-      before->span = stride / before->digit.stride; /* the gap is padding of this last digit */
+      before->span = stride / before->digit.stride; /* the gap becomes padding of the digit below it */
       gap = 1;
     }
-    /* the gap is padding of an input that is complete, or comes before all digits */
+    /* the gap becomes a digit of padding: of the first input or, in a tag, of the first input whose digits are all stacked */
     for (i = 0; i < form->ins && gap > 1; ++i)
       if (left[i] == 0 || tiles) {
         settp_layout_form_digit padding;
@@ -1760,9 +1760,10 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   }
 }
 
-/* Digits, the most major first, written as tiles. A tile takes some of the leading digits that remain, at most one per dimension and in the order of
- * the dimensions; it pads the first remaining digit of a dimension whose span exceeds its size. place is the index of each dimension among the
- * dimensions of the tiles. The first `fixed` digits may count tiles of the array. */
+/* Write digits, the most major first, as tiles. place gives the index of each dimension in the tiles. Each tile begins after some digits, and has the
+ * product of the remaining digits of each dimension as its size. Between two tiles there is at most one digit of each dimension, in the order of the
+ * dimensions. If the span of a digit exceeds its size, the tile pads it, so the digit must be the dimension's first in the tile. At most the first
+ * `fixed` digits are outside of all tiles. */
 typedef struct settp_layout_any_tiles {
   int tiles, rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];
@@ -2044,8 +2045,8 @@ SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_f
 
 /* Find a swizzle under which the form is a shape:stride layout, by visiting points. This serves forms whose sums may carry, or whose sizes are no
  * powers of two. Return 1 and change the form to that layout, or 0 if no swizzle fits, or -1 if this is not decided. At most SETTP_LAYOUT_ANY_TABLE
- * points are visited. If there are more, dimensions with a digit that does not divide their size are visited first, and the result is 0 or -1.
- * Swizzles of bits more than one above the highest bit of the offsets are not tried, because they change nothing. */
+ * points are visited. If there are more, only a part is visited, and the result is 0 or -1; dimensions with a digit that does not divide
+ * their size then come first. Most swizzles that only read bits above those of the offsets are not tried, because they change nothing. */
 SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, settp_layout_form *made,
                                                    sett_notation_part *part) {
   settp_layout_form *form = work->form;
@@ -2125,8 +2126,7 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
   plain = form->kind != SETTP_LAYOUT_FORM_VALUES && settp_layout_form_to_digits(form, &i, &j) &&
           (form->owners || settp_layout_form_divides(form));
   if (!plain && !form->owners) {
-    /* If all sizes are powers of two, the swizzle is sought in the form of bits. That needs strides whose sum never carries; otherwise the points of the
-     * layout are tried. */
+    /* exact: the form consists of bits and no sum carries, so a swizzle can be found without visiting points */
     for (i = 0; i < form->ins; ++i) exact &= (form->in[i] & (form->in[i] - 1)) == 0;
     exact = exact && form->constant[0] == 0 && settp_layout_form_to_bits(&bits[0], 0);
     found = exact ? settp_layout_any_swizzle(&bits[0], &bits[1], &part)
@@ -2400,7 +2400,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
   int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
   if (!settp_layout_any_owned(work, tower, in_of)) return;
   for (d = 0; d < form->outs; ++d) {
-    /* the level of the digit below; threads and subgroups occur once, and follow the elements */
+    /* the level of the last thread or subgroup digit: each occurs at most once in a dimension, and the subgroup is above the thread */
     int level = SETT_NESTED_LEVELS;
     next[d] = 0;
     for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;
@@ -2426,7 +2426,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       for (i = 0; i < tower[d].count; ++i)
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low == slot) found = d, k = i;
     if (found < 0) break;
-    /* bit 0 of d: this digit is above the thread's digit of its dimension */
+    /* the thread's digit of the dimension is below this digit (bit 0 of d), or above it (bit 1) */
     for (i = 0, d = 0; i < k; ++i) d |= tower[found].at[i].digit.in == in_of[1];
     for (i = k + 1; i < tower[found].count && phase > 0; ++i) d |= 2 * (tower[found].at[i].digit.in == in_of[1]);
     if (found >= cursor || (phase == 0 && d == 1)) {
@@ -2434,7 +2434,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       cursor = form->outs;
       continue;
     }
-    /* the digit is below the thread's digit but no element digit, or it is out of order */
+    /* a digit below the thread's must be an element digit, and the digits of a dimension must come in their order */
     if ((d & 2) || k < next[found]) break;
     field[levels[phase]][found] = tower[found].at[k].digit.size;
     next[found] = k + 1;
@@ -2484,7 +2484,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low * tower[d].at[i].digit.size == registers &&
             tower[d].at[i].digit.low > 1)
           to = d;
-    if (to < 0) { /* only the fastest register digit, the vector, is left: let it end its dimension if possible */
+    if (to < 0) { /* of the registers, only the vector (low = 1) is left: take it last */
       int best = -1;
       for (d = 0; d < form->outs; ++d) {
         if (left[d] == 0 || (tower[d].at[left[d] - 1].digit.in != in_of[0]) <= best) continue;
@@ -2494,7 +2494,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     }
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
-      if (top->low > 1 && top->low * top->size != registers) { /* the vector (low = 1) may be anywhere */
+      if (top->low > 1 && top->low * top->size != registers) { /* the vector (low = 1) may come at any point */
         settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
         settp_layout_any_point(work, in_of[0], top->low, -1, 0);
         return;
@@ -2813,7 +2813,8 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
   }
 }
 
-/* Give dimensions of unknown size the size that the other layout has. Split an integer into the dimensions; the first is the fastest. */
+/* Set dimensions of unknown size to the other layout's size. If the layout's values are integers (pair), split them into indices of the other
+ * layout's dimensions, the first of which is the fastest. */
 SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owner *owner,
                                         const settp_layout_owner *other, int64_t count) {
   int64_t size = 1, *split, i;
@@ -2924,7 +2925,7 @@ SETT_INLINE sett_notation settp_layout_owner_exchange(sett_map_arena *arena, con
   return sett_notation_shared(arena, &linear[0].layout.notation, &linear[1].layout.notation, bits).layout;
 }
 
-/* Return the place of each element in that memory; NULL if these arrays have none. */
+/* Return the position of each element in the memory of settp_layout_owner_exchange; NULL if there is no such memory. */
 SETT_INLINE const int32_t *settp_layout_owner_places(sett_map_arena *arena, const sett_any *a, const sett_any *b,
                                                      int bits, const sett_move_table *table) {
   sett_notation exchange;
@@ -3034,8 +3035,8 @@ SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, con
   return arrays > 0;
 }
 
-/* Return the number of places of an array: for a tag, including all padding; for an array of XLA, that of its shape; otherwise up to the last element.
- */
+/* Return the number of positions in memory of an array: for a tag, with all padding; for an array of XLA, that of its shape; otherwise up to the last
+ * element. */
 SETT_INLINE int64_t settp_layout_any_places(const sett_any *layout, const sett_tile_shape *shape,
                                             const sett_tile_plan *plan) {
   int64_t last[SETT_TILE_MAX_RANK], places = 1, block;

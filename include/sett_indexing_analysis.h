@@ -268,8 +268,8 @@ typedef struct sett_analysis_op {
   int opcode;
   int operand; /* number of the operand. A map from the output has indices of this operand as results; a map from the operand has them as dimensions */
   int operands; /* number of operands, that is, of entries of in */
-  /* Dimensions of the operands. concatenate reads the entries up to `operand`; gather and scatter also read that of the indices; other ops read only
-   * in[operand]. */
+  /* Dimensions of each operand. concatenate reads the entries up to `operand`; gather and scatter read the entries of `operand` and of the indices;
+   * other ops read only in[operand]. */
   const sett_analysis_list *in;
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
   /* of broadcast, transpose, reverse and reduce; of concatenate and all-gather, the one dimension */
@@ -303,8 +303,8 @@ typedef struct sett_analysis_op {
 /* Where the value of a runtime variable is read: an element of this operand. */
 typedef struct sett_analysis_runtime {
   int operand;
-  int count; /* number of indices that the element has */
-  /* for a value out of bounds, 1: it is clamped to the nearest bound; 0: it relates no element (scatter) */
+  int count; /* number of indices of the element */
+  /* 1: a value out of bounds is clamped to the nearest bound; 0 (scatter): an update at such a value has no effect */
   int clamped;
 } sett_analysis_runtime;
 
@@ -362,14 +362,14 @@ typedef struct sett_analysis_edge {
   int user, source;
   /* 1: the op only moves elements (copy, transpose, slice, ..), so known elements of the source are known in the user, too */
   int moves;
-  /* the op whose result is `user`; op->operand says that `source` is its operand with this number. get-tuple-element and similar ops are elementwise */
+  /* the op that makes user; its `operand` is the number of the operand that is source. get-tuple-element and similar ops are elementwise */
   const sett_analysis_op *op;
   const int *operand; /* the values that are the operands of op, -1 for none; runtime variables are read from these */
   /* only if op is NULL, for a call: the maps from the user's index to the source's index (down), and from the source's to the user's (up) */
   sett_analysis_set down, up;
 } sett_analysis_edge;
 
-/* Edges are ordered: all edges whose source is a value come before all edges whose user it is. So users come before their sources. */
+/* Edges are sorted from users to sources: all edges to a value's users come before all edges to its sources. */
 typedef struct sett_analysis_graph {
   int values, edges;
   const sett_analysis_value *value;
@@ -516,8 +516,8 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow at most by one word of each bank. If row lengths are
- * multiples of memory->align elements without padding, they stay so; then accesses of this width stay aligned.
+/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow at most by one word of each bank. Row lengths that
+ * are multiples of memory->align elements stay multiples, so that accesses of memory->align elements stay aligned.
  * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative, and all bits are among those of the positions. Of equally
  * good ones, it takes the first in this order:
  *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit;
@@ -1183,8 +1183,8 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   }
 }
 
-/* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. A variable
- * that is not clamped may have no valid value, if its window has one position along a dimension of size 0. */
+/* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. If the
+ * variable is not clamped, last may be -1 (no valid value): for a window of size 1 along a dimension of size 0. */
 SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
   int var = settp_analysis_var(r, 0, last), k = r->rts++;
   if (last < (clamped ? 0 : -1)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1266,7 +1266,7 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     if (op->offset_dims.values[k] >= op->offset_dims.values[k + 1])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   if (r->error) return;
-  /* find the dimension of few that belongs to each dimension of the indices */
+  /* find the dimension of `few` for each dimension of the indices but the index vector */
   for (k = j = 0; k < indices.count; ++k) {
     if (k == vector_dim) continue;
     while (settp_analysis_has(op->offset_dims, j)) ++j;
@@ -1721,7 +1721,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
   return answer;
 }
 
-/* Return the answer without the indices of those runtime variables that are not marked as kept. */
+/* Return the answer with the indices of only those runtime variables k for which kept[k] is 1. */
 SETT_INLINE sett_analysis_answer settp_analysis_keep(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                      const unsigned char *kept) {
   sett_analysis_answer shorter = *answer;
@@ -2155,7 +2155,7 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   int i, n = sett_map_variables(map);
   if (w->error || map.kind != SETT_MAP_DEFINED) return 0;
   for (;;) {
-    if (w->started) { /* the last variable changes fastest, the warps of variable 0 slowest */
+    if (w->started) { /* the last variable changes fastest; variable 0 changes last, by the number of lanes */
       for (i = n - 1; i > 0 && w->value[i] == map.variable[i].hi; --i) w->value[i] = map.variable[i].lo;
       if (i > 0) ++w->value[i];
       else if (map.variable[0].hi - w->value[0] < w->lanes) return 0;
@@ -2400,7 +2400,7 @@ SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
 /* The accesses of all maps, phase after phase: the position of each lane without padding or swizzle, or -1 for an inactive lane. */
 typedef struct settp_analysis_phases {
   int error, maps, banks, bytes, lanes;
-  /* row: elements of a row; span: number of positions of the array, or up to the last access */
+  /* row: elements of a row; span: number of positions of the array or, without memory->dims, up to the end of the last access */
   int64_t bits, row, span;
   int64_t widest;       /* number of elements of the widest access */
   const int64_t *count; /* number of phases of each map */
@@ -2483,7 +2483,7 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
   return all;
 }
 
-/* A padding or a swizzle. settp_analysis_member_at computes the place of a position, which is given without padding or swizzle. */
+/* A padding or a swizzle. settp_analysis_member_at returns where it moves a position of the plain layout. */
 typedef struct settp_analysis_member {
   int64_t padding, bits, base, shift;
 } settp_analysis_member;
@@ -2517,7 +2517,7 @@ SETT_INLINE int settp_analysis_table_add(settp_analysis_table *table, int64_t nu
   return 1;
 }
 
-/* Count degree and turns of a member of the class. Stop and return 0 when it cannot be better than the best one so far. */
+/* Compute the degree and turns (see sett_analysis_best) of a padding or swizzle. Stop and return 0 when the best one so far is certainly better. */
 SETT_INLINE int settp_analysis_member_counts(const settp_analysis_phases *all, settp_analysis_table *table,
                                              const settp_analysis_member *member, const sett_analysis_best *best,
                                              int *degree, int64_t *turns) {
@@ -2550,7 +2550,7 @@ SETT_INLINE int settp_analysis_member_counts(const settp_analysis_phases *all, s
   return 1;
 }
 
-/* Make a counted member the best one if it is better: a lower degree, then fewer turns, then fewer additional bytes. */
+/* Count a padding or swizzle, and make it the best one if it is better: a lower degree, then fewer turns, then fewer additional bytes. */
 SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, settp_analysis_table *table,
                                            const settp_analysis_member *member, int64_t bytes, sett_analysis_best *best,
                                            settp_analysis_member *kept) {
@@ -2809,7 +2809,7 @@ SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
  * the constant 1. Every other column is an atom or a product of atoms. An atom is a variable, a quotient, min(0, form), or an operation that is not
  * analysed further. A quotient q = floor(a / b) with b > 0 gives the rows 0 <= a - b * q <= b - 1. A system of rows is decided in steps. Equations
  * are solved and substituted. Each row is divided by the greatest common divisor of its coefficients, and its bounds are rounded to integers. The
- * simplex method decides the rest over the rationals, exactly. A rational solution that no integer point explains splits the system into two cases.
+ * simplex method decides the rest over the rationals, exactly. If the solution has fractions, the system is split into two cases.
  */
 enum {
   SETTP_MAP_PROOF_COLUMNS = 80,
@@ -2863,7 +2863,7 @@ typedef struct settp_map_proof {
   /* the simplex solution: column j has the value above[j] / below[j] */
   int64_t above[SETTP_MAP_PROOF_COLUMNS], below[SETTP_MAP_PROOF_COLUMNS];
   int16_t times[SETTP_MAP_PROOF_COLUMNS]
-               /* 1 + the column of a product; 0: not searched; -1: there is no column; -2: no column can be made */
+               /* 1 + the column of a product; 0: not searched yet; -1: there is no column; -2: no column can be made */
                [SETTP_MAP_PROOF_COLUMNS];
 } settp_map_proof;
 
@@ -2955,7 +2955,7 @@ SETT_INLINE int settp_map_proof_column_times(settp_map_proof *p, int a, int b, i
     x.bound = settp_map_interval_op(SETTP_MAP_MUL, x.bound, y->bound);
     if (a == b && x.bound.lo < 0) x.bound.lo = 0;
     p->column[p->monomials++] = x;
-    for (i = 1; i < p->monomials; ++i) /* other pairs of columns may have this product, so they are searched again */
+    for (i = 1; i < p->monomials; ++i) /* other pairs may have this product: let them be searched again */
       for (j = 1; j < p->monomials; ++j)
         if (p->times[i][j] == -1) p->times[i][j] = 0;
   }
@@ -3177,7 +3177,7 @@ SETT_INLINE int settp_map_proof_meet(settp_map_proof_system *s) {
   return 1;
 }
 
-/* Solve the equations, and substitute them in the other rows, until no equation is left. Return MODEL if none is left, NONE if the rows contradict
+/* Solve the equations, and substitute them in the other rows, until no equation is left. Return MODEL if all are solved, NONE if the rows contradict
  * each other, UNKNOWN after a limit or an overflow. */
 SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
   int i, j, n = s->monomials;
@@ -3286,8 +3286,8 @@ SETT_INLINE int settp_map_proof_pivot(settp_map_proof_tableau *t, int r, int c, 
   return 1;
 }
 
-/* Find values within all bounds. By Bland's rule, the variable with the lowest number is taken of the rows that violate a bound, and then of the
- * columns that can move it. So no basis occurs twice. */
+/* Find values within all bounds. Of the rows that violate a bound, and then of the columns that can move the chosen row, Bland's rule takes the one
+ * whose variable has the lowest number. So no basis occurs twice. */
 SETT_INLINE int settp_map_proof_simplex(settp_map_proof_tableau *t) {
   int pivots, i, j;
   for (pivots = 0; pivots < SETTP_MAP_PROOF_PIVOTS; ++pivots) {
@@ -3531,7 +3531,7 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
     }
   }
   if (!best || at == INT64_MIN || at == INT64_MAX) return 0;
-  for (i = 0; i < 2; ++i) { /* the upper case is first if the column has no upper bound */
+  for (i = 0; i < 2; ++i) { /* the case column > n comes first if the column has no upper bound */
     int up = i != (p->column[best].bound.hi == INT64_MAX);
     way->row[i][0].form = up ? settp_map_proof_single(p, best, 1, -at - 1) : settp_map_proof_single(p, best, -1, at);
     way->row[i][0].equal = way->row[i][1].equal = 0;
@@ -3899,7 +3899,7 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
     for (j = 1; j < p->monomials; ++j)
       for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
     if (!alone) continue;
-    { /* the coefficient is 1 or -1, so this form does not contain the column */
+    { /* own - coefficient * row does not contain the column, because the coefficient is 1 or -1 */
       const settp_map_proof_form *own = settp_map_proof_single(p, column, 1, 0);
       p->instead[v] = own ? settp_map_proof_mix(p, row, -row->k[column], own, 1, 0) : NULL;
     }
@@ -3907,8 +3907,8 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
   }
 }
 
-/* Return the turn in which a constraint is read. Constraints whose divisors are all constants come first, because other divisors need a proof of
- * their sign. Within each kind, equations come first. */
+/* Return in which of four passes a constraint is added. Constraints whose divisors are all constants come before the others, because a divisor that
+ * is not constant needs a proof of its sign. Among either, equations come first. */
 SETT_INLINE int settp_map_proof_turn(settp_map_proof *p, const sett_map_constraint *c) {
   size_t keep = p->arena->top;
   settp_map_list list;
@@ -3944,7 +3944,7 @@ SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_ma
   for (; cases > 0; --cases) {
     int64_t sum = settp_map_mod(form->k[0], c);
     for (j = 1; j < p->monomials; ++j) {
-      int64_t product = settp_map_mod(form->k[j], c); /* product is less than c, and therefore at most 1023 */
+      int64_t product = settp_map_mod(form->k[j], c); /* no overflow below: with factors, c is at most 1024 */
       for (i = 0; i < p->column[j].factors && product; ++i) product = product * residue[p->column[j].factor[i]] % c;
       sum = (sum + product) % c;
     }
@@ -4035,8 +4035,8 @@ SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
   return refuted && !p->zero;
 }
 
-/* Give the variables that are factors of products the values of draw number n; in most draws one of these variables stays free. Return the number of
- * these variables. */
+/* Fix the variables that are factors of products (heavy) at the values of draw n, but leave one of them free in most draws. Return the number of
+ * heavy variables. */
 SETT_INLINE int settp_map_proof_fix(settp_map_proof *p, unsigned char *fixed, const unsigned char *heavy, int n) {
   static const int64_t drawn[] = {1, 2, 3, 8, 4, 0, 16, -1, 5, 7, 64, 100, -2, 9, 6, 32};
   int v, i = 0, count = 0, most = sett_map_variables(p->map);

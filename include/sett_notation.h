@@ -224,7 +224,7 @@ enum {
 #undef SETTP_NOTATION_ENUM
 };
 
-/* The error code of this header for an error of a map: this number plus the map's error code. */
+/* The error of a map that is made from a failed notation is this number plus the notation's error. */
 enum { SETT_NOTATION_ERROR_FIRST = 4000 };
 enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH = 32 };
 
