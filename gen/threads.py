@@ -56,8 +56,8 @@ def _read(nest: Nest, parameter: Buffer) -> int:
 
 
 def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
-    """Return the number of vector instructions that compute all elements of a nest, if a vector had a single element. A
-    value that is computed several times at an index counts once.
+    """Return the number of vector instructions that would compute all elements of a nest, if a vector had only one
+    element. A value that is computed several times at the same index counts once.
     """
     if isinstance(nest, Whole):
         return nest.operations

@@ -27,7 +27,7 @@ START = child.Limit.of(60)    # time limit for a runtime to describe its device
 class Options:
     """The options of check, run and bench.
 
-    seed: from which check draws its inputs
+    seed: seed of the random inputs of check
     rounds: number of rounds of check; 0: the size of the inputs decides; negative: a maximum
     """
 

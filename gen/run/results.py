@@ -18,7 +18,7 @@ class CheckResult:
     max_ulp: float = 0.0
     # the largest error divided by the allowed error
     max_share: float = 0.0
-    # the element with the largest such error: its value, the reference's value, their distance and the allowed distance
+    # the element with this error: its value, the reference's value, their distance and the allowed distance
     nearest: str = ""
     compared: int = 0
     # the number of compared elements whose allowed interval is unbounded

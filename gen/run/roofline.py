@@ -56,7 +56,7 @@ class Chart:
 
 
 def memory_roof(row: bench.Row) -> Optional[bench.Row]:
-    """Return the yardstick that limits a kernel: the fastest read if it writes little, else the fastest copy."""
+    """Return the memory throughput that limits a kernel: of the fastest read if it writes little, else of a copy."""
     return row.get(row.get("yardstick", ""))
 
 

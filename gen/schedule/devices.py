@@ -76,7 +76,7 @@ SIDES_COST = 2              # instructions that choose between the two sides of 
 STEP_COST = 2               # instructions of one step of the sum of a product
 DIVISION_COST = 2           # instructions of one quotient or remainder in an index
 
-# maximum number of divisions in an index if a value is computed again for each index at which it is read
+# maximum number of divisions in an index for a value with several uses to be computed again for each use
 MOST_DIVISIONS = 4
 # minimum number of elements in whole tiles for the remaining elements to have kernels of their own
 TILED_ELEMENTS = 1 << 16
@@ -90,7 +90,8 @@ WINDOW_OVERLAP = 32         # minimum number of elements of overlapping windows 
 # maximum stride, in elements, of a register's elements that are picked from whole vectors instead of loaded one by one
 # (slices with stride 2 to 4: f32 is 1.1 to 1.8 times as fast, u8 1.3 to 15 times)
 PICKED_STRIDE = 4
-# minimum number of registers between two changes of a guard along the lanes, for vectors to be used
+# minimum number of registers along the lanes before a guarded index jumps, as at the end of a row, for vectors to be
+# used
 GUARD_REGISTERS = 2
 # number of arithmetic operations that one vector instruction of a factorisation or a transform does
 VECTOR_OPERATIONS = 4
@@ -144,8 +145,8 @@ GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byt
 # minimum number of terms (input features) for the sum at one element of a convolution's window to be long enough for a
 # tile
 SHORT_SUM = 32
-# number of other rows of a convolution's result that are enough for tiles; with fewer, the positions of a window become
-# rows of a tile too
+# number of rows of a convolution's result, besides the positions of a window, that fill a tile; with fewer, the
+# positions become rows of the tile too
 FEW_ROWS = 16
 
 
@@ -173,9 +174,9 @@ class Panels(NamedTuple):
     in_place_columns: number of columns of the result below which the other operand is always read in place. With more
         columns, it is copied if adjacent steps of the sum are more than near_bytes apart in memory (f32 A^T B,
         2048x2048x2048: 121 ms copied, 189 ms in place; 64x256x6272: 0.73 ms copied, 0.68 ms in place).
-    few_rows: maximum number of rows of a product that reads a matrix in place which is contiguous along the sum (f32 by
-        4096x4096, 1T, in place and in panels: 8 rows 4.1 and 13.5 ms; 16 rows 7.8 and 15.6 ms; 32 rows 18.3 and 25.4
-        ms; 64 rows 35.8 and 36.2 ms).
+    few_rows: maximum number of rows of a product that reads a matrix in place, if the matrix is contiguous along the
+        sum (f32 by 4096x4096, 1T, in place and in panels: 8 rows 4.1 and 13.5 ms; 16 rows 7.8 and 15.6 ms; 32 rows 18.3
+        and 25.4 ms; 64 rows 35.8 and 36.2 ms).
     few_narrow_rows: as few_rows, for a matrix of narrow numbers, contiguous along any dimension (bf16 by 4096x4096, 2T,
         in place and in panels: 8 rows 1.8 and 5.6 ms; 17 rows 9.0 and 6.8 ms; 16 rows in place 3.6 ms).
     units: widths of a panel, in units, the best first; a width must divide the columns (copy of f32 1024x1024: 0.31 ms
@@ -208,8 +209,8 @@ class Panels(NamedTuple):
         0.035 and 0.21 ms; 2000 of 12x12 0.036 and 1.4 ms; 2000 of 24 rows, 24 steps and 12 columns 0.20 and 5.1 ms).
     least_small_steps: minimum number of multiplications of such a product (3000 products of 2x2: 0.0045 ms, as loops
         0.0027 ms; one product of 6x6: 10 ns, as loops 200 ns).
-    groups: types of numbers of which tiles multiply groups of adjacent elements (256x256x256 in OpenCL, by a PoCL that
-        compiles for AVX-512BW: s8 0.27 ms, as s32 0.59 ms; bf16 0.54 ms, as f32 0.26 ms).
+    groups: element types that tiles multiply in groups of adjacent elements, 32 bits each (256x256x256 in OpenCL, by a
+        PoCL that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59 ms; bf16 0.54 ms, as f32 0.26 ms).
     group_units: widths of a panel of groups, as in `units`. By AMX in two threads, 1024x1024x1024 of bf16 takes 1.58
         ms and of s8 0.73 ms; in panels of 16 units 1.67 and 0.80 ms.
     turned_share: minimum ratio of the larger operand's rows to the other operand's rows for a product that is computed
@@ -219,8 +220,8 @@ class Panels(NamedTuple):
         transposed and not: 8 rows 6.4 and 2.9 ms; 32 rows 11.8 and 17.6 ms; 8 rows of s8 1.8 and 9.8 ms).
     strip_rows: maximum number of rows of a product in a strip (gen/plan/strips.py); 0: no strips (attention of 8 heads,
         512 queries and keys, 64 elements: strips of 8 rows 4.80 ms, 16 rows 4.28 ms, 32 rows 4.27 ms, 64 rows 4.22 ms,
-        without strips 5.63 ms; in OpenCL 64 rows 5.3 ms, without strips 7.7 ms; f32 1024x1024x64 in one thread takes
-        0.78 ms, with the maximum of its rows 0.74 ms, without strips 0.99 ms).
+        without strips 5.63 ms; in OpenCL 64 rows 5.3 ms, without strips 7.7 ms; f32 1024x1024x64 with the maximum of
+        each row, 1T: in strips 0.74 ms, without strips 0.99 ms, without the maximum 0.78 ms).
     least_strips: minimum number of strips, which threads share, if they have at least least_strip_rows rows.
     least_strip_rows: minimum number of rows of a product in a strip.
     strip_bytes: maximum bytes of a strip, so that it stays in L2.
@@ -272,8 +273,8 @@ class SharedTiles(NamedTuple):
     least_steps: minimum number of multiplications of a product.
     vector_steps: minimum number of multiplications of a product by a vector, which becomes a reduce.
     few_bytes: maximum bytes of an element for which a convolution's input is stored with contiguous features.
-    phases: maximum number of kernels of a convolution whose input is dilated. There is one kernel for each set of
-        window positions at which the same elements of the window meet elements of the input.
+    phases: maximum number of kernels of a convolution whose input is dilated. There is one kernel for each phase: for
+        all positions of the window at which the same of its elements meet elements of the input, not holes.
     """
 
     least_steps: int = 4096
@@ -446,7 +447,7 @@ class ContractionCpuNumbers:
     # A block is a group of whole rows if a row has at most row_units units and the batch has at least row_items
     # products. Memory is then read in order (f32 24x144x6272 in 8 parts, 2 threads: 0.18 ms, with blocks of 3 units
     # 0.19 ms). Such blocks need no panels (0.15 ms without panels, 0.18 ms with panels), unless a column falls into few
-    # sets of L1. It does if, of as many consecutive steps as L1 has sets, more than row_sets are in the same set.
+    # sets of L1: of 64 consecutive steps (L1 has 64 sets), more than row_sets are in the same set.
     row_units: int = 16
     row_items: int = 4
     row_sets: int = 4
@@ -458,9 +459,9 @@ class ContractionCpuNumbers:
     # Numbers for matrix instructions.
     #
     # matrix_chunk: steps of a chunk.
-    # matrix_block: rows and units of a block, if the block's part of the operand with the columns stays in L2 while
-    #     blocks of rows pass: its units have at most matrix_chunk steps (bf16 1024x1024x1024, 1 thread: 2.0 ms; blocks
-    #     of 8 units 2.25 ms, of 4 units 2.45 ms).
+    # matrix_block: rows and units of a block, if its units have at most matrix_chunk steps. Its part of the operand
+    #     with the columns then stays in L2 while blocks of rows pass (bf16 1024x1024x1024, 1 thread: 2.0 ms; blocks of
+    #     8 units 2.25 ms, of 4 units 2.45 ms).
     # long_matrix_block: rows and units of a block for longer sums whose totals are in the result (512x4096x4096: 20.8
     #     ms; blocks of 192 rows 22.4 ms, of 96 rows and 8 units 27.0 ms).
     # long_matrix_array: rows and units of a block for longer sums whose totals are in an array.
@@ -474,10 +475,10 @@ class ContractionCpuNumbers:
     # far_rows: maximum number of rows for which tiles prefetch an operand of up to kept_bytes (gradient of 3x3 weights
     #     of 14x14 pixels, 256 to 256 features, 2 threads: 1.30 ms with prefetches, 1.22 ms without).
     # far_steps: maximum number of steps, a power of two, for one prefetch of a cache line. The tiles of a block share
-    #     the lines of the next chunk, so each prefetches only some of them. (2 threads, without prefetches, with a line
-    #     for each step of each tile, and shared: f32 1024x1024x1024 6.3, 6.1 and 5.3 ms. With a line for each step, and
-    #     shared: f32 64x64x65536 1.79 and 1.28 ms; f64 1024x1024x1024 12.4 and 11.3 ms. A number that is no power of
-    #     two is slow: f32 512x512x512 takes 1.14 ms with three steps, otherwise 0.70 ms.)
+    #     the lines of the next chunk, so each prefetches only some of them. (2 threads, with a line for each step of
+    #     each tile, and with shared lines: f32 1024x1024x1024 6.1 and 5.3 ms, without prefetches 6.3 ms; f32
+    #     64x64x65536 1.79 and 1.28 ms; f64 1024x1024x1024 12.4 and 11.3 ms. A number that is no power of two is slow:
+    #     f32 512x512x512 takes 1.14 ms with three steps, otherwise 0.70 ms.)
     far_chunk: int = 128
     far_rows: int = 512
     far_steps: int = 4
@@ -547,7 +548,7 @@ class LoopCpuNumbers:
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group if a step is one element
     scalar_elements: int = 4096  # minimum number of elements for work-items to form groups, if a step is one element
-    cut_row_steps: int = 8              # minimum number of steps of rows that each end with a partial step
+    cut_row_steps: int = 8              # minimum number of steps of a row, if each row ends with a partial step
     streams: int = 4                    # equal parts of the memory that a work-item reads in turns
     pair_streams: int = 2               # `streams` if 16-bit elements are computed in pairs of registers
     burst: int = 8                      # steps whose cache lines are prefetched together
@@ -573,9 +574,9 @@ class LoopCpuNumbers:
     # together, and the maximum number of registers of all their variables.
     loop_rows: int = 4
     loop_registers: int = 24
-    # maximum number of steps of a loop over elements for which a work-item computes one element after another, because
-    # compilers then unroll the loop (5 steps, 11 elements: 8 ns, several elements at a time 27 ns; an unknown number of
-    # steps, here 4, 5 elements: 13 ns, several at a time 4 ns)
+    # maximum number of steps of a loop over elements for a work-item to run the loop for one element after another,
+    # because compilers then unroll it (11 elements, each 5 steps: one after another 8 ns, several at a time 27 ns; 5
+    # elements, 4 steps, a number that the compiler does not know: one after another 13 ns, several at a time 4 ns)
     loop_steps: int = 8
 
 
@@ -663,7 +664,7 @@ class TransposeLinesNumbers:
     # minimum number of work-items for each core before a work-item has several steps; each work-item begins with a
     # partial cache line
     items: int = 8
-    columns: int = 256                  # columns of a work-item; the lines that it carries take 16 KiB
+    columns: int = 256                  # columns of a work-item; the partial lines that it carries take 16 KiB
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
     strips: int = 8                     # minimum number of tiles in a part of the rows
 
@@ -682,8 +683,8 @@ class ReductionCpuNumbers:
     # equal parts of memory that a work-item reads in turns, so that their address translations overlap (throughput
     # relative to a copy: 0.89 to 0.98; with one part 0.90 to 0.94)
     streams: int = 4
-    # maximum bytes of rows that are read in half as many streams, because frequent folds leave too few slots for
-    # prefetched lines
+    # maximum bytes of a row for which only half of `streams` are used, because the frequent folds of short rows leave
+    # too few slots for prefetched lines
     short_row: int = 1024
     prefetch: int = 2048                # prefetch distance in bytes
     column_prefetch: int = 8 << 10      # prefetch distance in bytes, from row to row of a column
@@ -700,13 +701,13 @@ class ReductionCpuNumbers:
 
     # Maximum bytes of the accumulators of a block of columns. Accumulators that do not fit in registers are in L1, so
     # that rows are read whole. Blocks are at least a page wide, and wider if that leaves enough work-items (narrower
-    # blocks: 1.2 times as long for rows of 4 KiB; 1.7 times for rows of 1 KiB, a quarter of each page in turn).
+    # blocks: 1.2 times as long for rows of 4 KiB; 1.7 times for rows of 1 KiB).
     column_bytes: int = 16 << 10
     # number of rows that are folded into one group of registers before the next group (one row: 1.3 to 1.6 times as
     # long)
     column_rows: int = 8
-    # minimum number of work-items for each core, below which rows are divided into parts (16, which makes four times as
-    # many parts to combine: 1.02 to 1.09 times as long)
+    # minimum number of work-items for each core; if there are fewer, rows are divided into parts (a minimum of 16, with
+    # four times as many parts to combine: 1.02 to 1.09 times as long)
     column_items: int = 4
     # for vectors that cover several rows of few columns: maximum number of vectors until one begins at the first column
     # again
@@ -717,7 +718,8 @@ class ReductionCpuNumbers:
     period_vectors: int = 64
     part_rows: int = 16                 # chosen: minimum number of rows in a part of columns
     part_steps: int = 4                 # chosen: minimum number of steps in a part of a row
-    fold_vectors: int = 64  # chosen: minimum number of vectors of results for their parts to be combined in vectors
+    # chosen: minimum number of vectors of results for the kernel that combines their parts to use vectors
+    fold_vectors: int = 64
 
 
 @dataclass(frozen=True)
@@ -732,15 +734,16 @@ class ScanCpuNumbers:
 class RowsCpuNumbers:
     """Numbers for rows that pass through several stages on a CPU (gen/heroes/rows_cpu.py)."""
 
-    turn_steps: int = 8                 # as ReductionCpuNumbers.turn_steps; rows that pass through stages are shorter
+    # as ReductionCpuNumbers.turn_steps, but fewer, because rows that pass through stages are shorter
+    turn_steps: int = 8
     held_bytes: int = 512 << 10         # maximum bytes of a row, so that it stays in L2 from one stage to the next
 
     # maximum bytes of 16 rows that pass through the stages together, so that they stay in L1
     block: int = 32 << 10
     # maximum bytes of the values that a work-item's stages keep for later stages, because these values are on its stack
     kept_bytes: int = 256 << 10
-    # number of instructions, for a register of elements, that hide the prefetch of one cache line, in a stage that
-    # writes no rows
+    # number of instructions for each register of elements that hide the prefetch of one cache line; for stages that
+    # write no rows
     prefetch_cost: int = 6
 
 
@@ -768,7 +771,8 @@ class ScatterNumbers:
     # prefetch distance in updates, for results larger than the cache whose updates are combined in order
     prefetch: int = 0
     threads: int = 128                  # threads of a block
-    runs: int = 0                       # minimum number of runs of sorted rows for each multiprocessor of a GPU
+    # minimum number of runs for each multiprocessor of a GPU (a run: adjacent rows of sorted updates, for one thread)
+    runs: int = 0
     unit_threads: int = 0               # threads that fill a multiprocessor of a GPU
 
 
@@ -787,8 +791,8 @@ class FftNumbers:
     short_row: int = 128
     # the same maximum if adjacent elements in memory are in different rows
     short_column: int = 2048
-    # maximum bytes of a table of all roots of unity between the two transforms of a row; longer tables are replaced by
-    # products of two tables
+    # maximum bytes of the table of the factors (roots of unity) between the two transforms of a row; beyond this size,
+    # a factor is the product of entries of two small tables
     turn_bytes: int = 16 << 10
     # maximum bytes of the table of roots that computes half a spectrum from the transform of pairs
     fold_bytes: int = 32 << 10
@@ -875,8 +879,8 @@ class RowsGpuNumbers:
 
     # registers in which a thread holds its elements of a row; twice as many if the block's threads would not suffice
     registers: int = 16
-    # multiprocessors for each long row above which several blocks should share a row, so that stages have kernels of
-    # their own
+    # number of multiprocessors for each long row above which the stages have kernels of their own, in which several
+    # blocks share a row
     few_rows: int = 4
 
 
@@ -932,12 +936,12 @@ class Device:
     unit_items: int = 0         # minimum number of work-items for each core before a work-item takes several steps
     least_groups: int = 0       # minimum number of groups; with fewer, each work-item is a group
 
-    # minimum number of groups for work-items of tiles and reductions to form groups
+    # minimum number of groups; with fewer, each work-item of tiles and reductions is a group
     group_items: int = 0
     part_bytes: int = 0         # bytes of input of a work-item, if the input is large enough
 
     # GPUs: memory transactions have 32 bytes, cache lines four of them (CUDA C++ Programming Guide)
-    step_bytes: int = 0         # maximum bytes that a step accesses of the widest element
+    step_bytes: int = 0         # maximum bytes of the elements of a step, in the widest type
     coalesced: int = 0          # bytes that adjacent threads should read together
 
     threads: ThreadsNumbers = ThreadsNumbers()
@@ -1029,7 +1033,7 @@ DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}
 
 def device_for(target: str, name: Optional[str]) -> Device:
     """Return the device class with this name if it is written in the target's language, else the target's default
-    class. A name may be given together with several targets; it then concerns one of them.
+    class. A command may have several targets but only one name, which concerns the target of its language.
     """
     if name and name in DEVICES and DEVICES[name].language == target:
         return DEVICES[name]

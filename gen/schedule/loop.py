@@ -15,8 +15,8 @@ class Interleaving:
     """How elements that are adjacent in one access, but far apart in another access, are spread over registers.
 
     registers: number of registers over which adjacent elements are spread (1: elements are adjacent in all accesses).
-    registers_down: number of consecutive registers for each of these `registers`, so that whole cache lines are
-        written.
+    registers_down: number of consecutive registers that take the place of each of these `registers`, so that whole
+        cache lines are written.
     moves: true if elements are only moved, in whole cache lines.
     block: bytes of a block of rows, if rows are read block after block; else 0.
     words: true if adjacent elements fill a 32-bit word and rows are whole registers; if false, shuffles spread them.
@@ -45,7 +45,7 @@ class LoopSchedule(Schedule):
     row: number of elements of a row if rows are not contiguous; a step then ends at the end of its row (0: all elements
         are one row).
     without_bursts: schedule of the same launch for processors whose hardware prefetchers are faster than bursts.
-    backwards: number of steps of a run that goes from its end to its start in memory (0: all steps go forwards).
+    backwards: number of steps of a run; each run is computed from its end to its start in memory (0: no runs).
     """
 
     blocked: bool = False

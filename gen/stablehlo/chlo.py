@@ -227,7 +227,7 @@ def erf_inv(x: Real) -> Real:
     z = abs(x)
     centre = x * (x * x).quotient("ERF_INV")
     w = -((1 - z) * (1 + z)).op("log")
-    # the limits of the table's intervals, which are values of w, as values of z
+    # the table's intervals end at these values of w; the code below compares z with the corresponding values
     edges = {"f32": (5.0,), "f64": (6.0, 15.0)}[x.dtype]
     tail = w.op("sqrt") * w.quotient("ERF_INV_TAIL", [z > math.sqrt(-math.expm1(-edge)) for edge in edges])
     tail = z.equals(1).select(math.inf, tail)
@@ -339,7 +339,7 @@ HUGE = {"f32": 2.0 ** 60, "f64": 2.0 ** 508}
 
 
 def with_sign(magnitude: Real, of: Real) -> Real:
-    """Return the nonnegative number with the sign of another number."""
+    """Return `magnitude`, which is not negative, with the sign of `of`."""
     return of.is_negative().select(-magnitude, magnitude)
 
 

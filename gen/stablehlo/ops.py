@@ -256,7 +256,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "reduce-precision", operands, self.written(op), exponent_bits=bits[0],
                          mantissa_bits=bits[1])
 
-    # ---- leaves ----
+    # ---- constants and iota ----
 
     def _constant(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         value = op.attributes["value"]
@@ -297,7 +297,7 @@ class Lowering(Builder):
         line = self.emit(scope, op, "iota", [], array_shape(to.dtype, (to.dims[along],)), names, iota_dimension=0)
         return self.emit(scope, op, "broadcast", [line], to, dimensions=(along,))
 
-    # ---- moves ----
+    # ---- ops that move elements ----
 
     def _broadcast(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         of = operands[0].shape
@@ -400,7 +400,7 @@ class Lowering(Builder):
     # ---- ops whose indices are runtime values ----
 
     def _sorted(self, op: Op, *keys: str) -> "Dict[str, str]":
-        """Return HLO's text "true" for each of these boolean attributes that is true."""
+        """Return HLO's text "true" by name, for those of the boolean attributes `keys` that are true."""
         return {key: "true" for key in keys if self.boolean(op, key)}
 
     def _gather_of(self, op: Op, scope: Scope, operands: "List[Instruction]", slice_sizes: "Tuple[int, ...]") -> Instruction:

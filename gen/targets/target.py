@@ -131,7 +131,7 @@ class Target:
     headers: Tuple[str, ...] = ()     # headers of a GPU's runtime and of its f16 type
     api_headers: Tuple[str, ...] = ()  # headers that the API header includes
 
-    # line by which a file forbids fused multiply-add, unless `product` prevents it
+    # line by which a file forbids fused multiply-add; "" for languages in which only `product` prevents it
     unfused: str = ""
     flushes: bool = False             # true if atomic sums of f32 flush subnormals to zero
 
