@@ -161,7 +161,7 @@ static inline int singular(const number *a, number value, int64_t n, wide error,
   return !(norm(inverse, n * n) * error < 1);
 }
 
-/* Tests whether numbers can be all eigenvalues of a matrix: their sum and the sum of their squares must be right. If
+/* Tests whether numbers can be the eigenvalues of a matrix: their sum and the sum of their squares must be right. If
  * the matrix is small, each must also be an eigenvalue. w: 2 n n elements. */
 static inline const char *eigenvalues(const number *a, const number *values, int64_t n, wide u, number *w) {
   const wide size = norm(a, n * n), error = 64 * (wide)n * u * size;

@@ -574,7 +574,7 @@ class Walk:
         return Number(type, terms.substituted(value.term, step, place.offset), value.data)
 
     def _kept_pointer(self, place: Address, at: Token) -> Value:
-        """Return the pointer that an array of pointers holds at a place. The array must have one store only: at that same
+        """Return the pointer that an array of pointers holds at a place. The array must have exactly one store: at this
         place, or at an index that runs over the whole array.
         """
         assert place.memory is not None
