@@ -71,7 +71,7 @@ typedef struct {
 /* A verb, or one of its forms that take other arguments. Forms of a verb are adjacent. Dispatch, usage and help use
  * this table. */
 typedef struct {
-  const char *name; /* "": the verb is the group's name alone */
+  const char *name; /* the verb; "" if the group's name is the whole command */
   /* The names of the arguments. [..] is optional; .. stands for any number of arguments. Names with = may come in any
    * order, and the verb itself checks them. An option [--lane NAME] is listed first, but may be anywhere. */
   const char *arguments;
@@ -141,7 +141,7 @@ static int say_error(command *self, int column, const char *message) {
   return 2;
 }
 
-/* Returns `text` and remembers which argument it is, because later errors with a column refer to it. */
+/* Returns `text` after noting its argument, to which the columns of later errors refer. */
 static const char *reading(command *self, const char *text) {
   int i;
   for (i = 0; i < self->argc; ++i)
@@ -523,7 +523,7 @@ static int command_options(command *self) {
     const char *value = strchr(word, '=');
     int flag;
     if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert"))
-      continue; /* `layout convert` takes --to here */
+      continue; /* for `layout convert`, --to is an argument and not an option */
     for (k = 0; k < COMMAND_OPTIONS && !command_is_option(word, command_option[k].name); ++k) {}
     flag = k < COMMAND_OPTIONS && !*command_option[k].value;
     if (k == COMMAND_OPTIONS) {

@@ -613,9 +613,9 @@ static void analysis_say_best(command *self, const sett_analysis_best *best) {
 
 enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
-/* Returns the unit, in elements, that the length of padded rows must be a multiple of. It is a word of a bank, or the
- * widest aligned vector along a range of a map if that is wider. Only ranges count, because a range belongs to one
- * thread and a dimension to several. */
+/* Returns the number of elements of which the length of a padded row must be a multiple: the elements of a bank's word,
+ * or of the widest aligned vector if the vector is wider. Vectors are along ranges of a map. (Along a dimension,
+ * neighbours belong to different threads.) */
 static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                const sett_analysis_memory *memory) {
   int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
@@ -763,7 +763,7 @@ static int banks(command *self) {
       say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
     } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
       int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
-      while (row * rows % round) ++rows; /* ends after at most `round` rows */
+      while (row * rows % round) ++rows; /* ends at rows = round, if not before */
       if (rows < WARP) {
         say_text(self, "\nwhy: a row is ");
         say_int(self, row / 8);
@@ -780,7 +780,7 @@ static int banks(command *self) {
     analysis_say_best(self, &padded);
     analysis_say_proof(self, &padded, "padding", " of whole words and vectors");
   }
-  /* without vectors, a padding that misaligns them may have fewer conflicts */
+  /* a padding that misaligns vectors may have fewer conflicts, for accesses without vectors */
   if (wide * memory.bits > BANK_BYTES * 8) {
     sett_analysis_best narrow = sett_analysis_pad_rows(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
     if (narrow.degree > 0 && narrow.memory.padding && narrow.degree < padded.degree) {

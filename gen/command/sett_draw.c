@@ -29,11 +29,13 @@ typedef struct {
   char cells[256];          /* memory for the text that `cell` points to */
   int rank;
   draw_axis axis[DRAW_AXES];
-  /* numbers: how many a cell has. owner: 1 if they name the thread that owns the element, 0 if they are its position */
+  /* numbers: count of numbers in a cell. owner: 1 if they name the thread that owns the element, 0 if they are its
+   * position */
   int numbers, owner;
-  unsigned shown; /* bit k is set if number k is printed */
-  int colour_by;  /* index of the number that selects the colour */
-  /* number of adjacent elements in memory that share a colour; 0: as many as the picture's longest contiguous runs */
+  unsigned shown; /* bit k is set if number k of a cell is printed */
+  int colour_by;  /* index of the number in a cell that selects the colour */
+  /* number of adjacent elements in memory that share a colour; 0: the length of the picture's longest contiguous
+   * runs */
   int64_t unit;
   const char *colour;           /* the meaning of the colours, for the legend */
   int64_t rows, columns, pages; /* the part that is drawn; the arrays below hold its cells, columns fastest */
@@ -46,9 +48,10 @@ typedef struct {
   sett_notation layout;
   sett_nested_layout *nested;
   sett_map map;
-  int64_t *point;          /* a value for each variable of the map; the axes overwrite theirs */
-  int variable[DRAW_AXES]; /* the map's variable that belongs to each axis; for DRAW_OWNERS, to each number */
-  /* DRAW_OWNERS: the number of numbers that are the map's dimensions; the next number is the slot, made of all ranges */
+  int64_t *point;          /* values of the map's variables; each cell replaces those of the axes */
+  int variable[DRAW_AXES]; /* for each axis (DRAW_OWNERS: for each number of a cell), a variable of the map */
+  /* DRAW_OWNERS: a cell's first `dims` numbers are dimensions of the map; the next is the slot, which combines all
+   * ranges */
   int dims;
   int64_t bits; /* bits of an accessed element; 0 if the table is not an access */
 } draw_table;
@@ -97,8 +100,8 @@ static draw_axis draw_axis_of(const char *name, int number, int64_t first, int64
 
 /* ---- sources: axes ---------------------------------------------------------------------------------------------- */
 
-/* Reads a shape. Lines are drawn at its first tile, along its last dimensions in memory; a combined dimension gets no
- * lines. */
+/* Reads a shape. Lines show the shape's first tiling, in its most minor dimensions. If that tiling combines dimensions,
+ * there are no lines. */
 static int draw_read_shape(command *self, int word, draw_table *t) {
   sett_tile_shape shape;
   int64_t tile = 1;
@@ -512,7 +515,7 @@ static void draw_own_linear(draw_table *t) {
     if (x) value ^= l->basis[bit];
     gray = x ^ x >> 1;
     for (i = 0, at = gray; i < l->ins; ++i) {
-      int k = t->owner ? l->ins - 1 - i : 0; /* a position has a single input with bits: the offset */
+      int k = t->owner ? l->ins - 1 - i : 0; /* if cells show positions, only the offset is an input with bits */
       if (t->owner || l->in_bits[i]) number[k] = (int64_t)(at & (((uint64_t)1 << l->in_bits[i]) - 1));
       at >>= l->in_bits[i];
     }
@@ -524,7 +527,8 @@ static void draw_own_linear(draw_table *t) {
   }
 }
 
-/* Computes the owner of a point of the map. Its slot is a single number made of all ranges, the last one fastest. */
+/* Computes the owner of a point of the map. The owner's slot is one number that combines all ranges, the last one
+ * fastest. */
 static void draw_owner(const draw_table *t, const sett_map_points *it, int64_t *number) {
   int k, slot = t->dims;
   for (k = 0; k < t->dims; ++k) number[k] = it->point[t->variable[k]];
@@ -1287,7 +1291,8 @@ static void draw_say_svg(command *self, draw_picture *p) {
           "<path class=\"hatch\" d=\"M0 0v6\" stroke-width=\"2.4\"/></pattern></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
     }
     y = SVG_MARGIN;
-    for (i = 0; i < p->tables; ++i) { /* write each table's description; those of a pair come before both tables */
+    /* write each table after its description; for a pair, write both descriptions first */
+    for (i = 0; i < p->tables; ++i) {
       draw_table *t = p->table[i];
       command note = draw_note(text, sizeof text);
       if (!i || p->pair) y += SVG_LINE * svg_lines(out, SVG_MARGIN, y + 12, "title ink", t->title, letters * 14 / 15);
@@ -1369,7 +1374,7 @@ static void draw_compare(draw_picture *p) {
       if (other < 0 && !outside) continue; /* the other table has this element but does not draw it */
       same = other >= 0 && t->state[cell] == u->state[other] &&
              (t->state[cell] != DRAW_CELL || draw_same(t, cell, u, other));
-      /* outside of the other table, only padding counts as equal */
+      /* a cell outside of the other table is equal only if it is padding */
       if (outside && t->state[cell] == DRAW_EMPTY) same = 1;
       t->differs[cell] = (unsigned char)!same;
       if (side && !outside) continue;

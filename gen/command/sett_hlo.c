@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
   hlo_text name;
-  int first, count, root; /* numbers of instructions; count: how many */
+  int first, count, root; /* first, root: indices of instructions; count: their number */
   int entry;
 } hlo_computation;
 
@@ -57,7 +57,7 @@ static void hlo_fail(hlo_module *h, const char *at, const char *message) {
     h->fault = at;
     h->message = message;
   }
-  h->at = h->end; /* ends every loop that is reading */
+  h->at = h->end; /* ends all loops that read the text */
 }
 
 static void *hlo_take(hlo_module *h, size_t bytes) {
@@ -484,7 +484,8 @@ static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_
     int slice = hlo_is(in->opcode, "slice");
     const hlo_attribute *attribute = hlo_find_attribute(in, slice ? "slice" : "padding");
     const char *at = attribute ? attribute->value.at : NULL, *end = attribute ? at + attribute->value.length : NULL;
-    for (; at < end && rank < a->rank; ++rank) { /* one part between brackets, or up to an x */
+    /* a dimension of slice= is in brackets; one of padding= ends at an x */
+    for (; at < end && rank < a->rank; ++rank) {
       hlo_text part;
       int64_t size = a->dims[rank];
       while (slice && at < end && *at != '[') ++at;
@@ -566,8 +567,9 @@ static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_
   return -1;
 }
 
-/* Infers a shape that the text leaves out from the operands and attributes. The type is that of operand 0 where maps do
- * not depend on it. The layout is row-major; a transpose gets the layout for which no byte moves. */
+/* Infers a shape that the text leaves out from the operands and attributes. If maps do not depend on the element type,
+ * the type of operand 0 is taken. The layout is row-major, except for a transpose, which gets the layout for which no
+ * byte moves. */
 static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
   static const char *const as_first[] = {"dynamic-update-slice", "reverse",     "copy",  "scatter",
                                          "select-and-scatter",   "opt-barrier", "while", "cholesky",
@@ -608,7 +610,7 @@ static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
     const hlo_instruction *of = &h->instruction[in->operand[0]];
     for (k = 0; k < of->leaves; ++k)
       if (of->item[k] == dims[0]) hlo_add_leaf(h, in, of->leaf[k], -1);
-    /* the element is a tuple itself; the ends of its items are unknown, so its shape cannot be inferred */
+    /* if the element is a tuple itself, its shape cannot be inferred, because nothing tells where its items end */
     if (in->leaves > 1) in->leaves = 0;
   } else if (hlo_is(in->opcode, "transpose") && a && hlo_numbers(in, "dimensions", dims) == a->rank) {
     sett_tile_shape turned;

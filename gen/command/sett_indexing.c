@@ -45,7 +45,7 @@ typedef struct {
 } indexing_whole;
 
 typedef struct {
-  int reader; /* the value that reads the runtime variable */
+  int reader; /* the value from which the runtime variable is read */
   const char *key;
 } indexing_name;
 
@@ -448,7 +448,7 @@ static int indexing_moves(const indexing *x, const hlo_instruction *in, int opco
          in->leaf[0].type == x->h.instruction[in->operand[0]].leaf[0].type;
 }
 
-/* Returns the dimensions of all operands; operand k is a tuple or an array, of which array b counts. */
+/* Returns the dimensions of all operands. If operand k is a tuple, its array b is taken. */
 static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction *in, int k, int b) {
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
   sett_analysis_list *list;
@@ -467,8 +467,8 @@ static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction 
   return list;
 }
 
-/* Sets the edge from array a of an instruction to array b of its operand k: the op of the edge, or its maps. Calls have
- * their own function. Returns 0 if array a does not depend on that operand. */
+/* Sets the edge from array a of an instruction to array b of its operand k: the op of the edge, or its maps. For calls,
+ * see indexing_call_edge. Returns 0 if array a does not depend on that operand. */
 static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   const indexing_opcode *found = indexing_find_opcode(in->opcode);
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
@@ -771,7 +771,7 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
   for (i = 0; i < x->names; ++i) {
     if (x->name[i].reader != answer->runtime[k].operand || strcmp(x->name[i].key, key)) continue;
     for (j = 0; j < k && taken[j] != i; ++j) {
-    } /* a value that one map reads in two variables needs two names, because their bounds differ */
+    } /* two variables of one map with the same value need two names, because their bounds differ */
     if (j == k) return i;
   }
   x->name = (indexing_name *)(x->names ? hlo_grow(&x->h, x->name, x->names, sizeof *x->name)
@@ -950,7 +950,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   x->names = 0;
   for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     const hlo_instruction *in = &x->h.instruction[i];
-    if (hlo_is(in->opcode, "parameter")) continue; /* parameters have lines as operands of the call */
+    if (hlo_is(in->opcode, "parameter")) continue; /* the lines for the call's operands are those of the parameters */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
       for (leaf = 0; leaf < root->leaves; ++leaf)
@@ -992,7 +992,8 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   count = hlo_integers(in->inside, all, 64);
   elements = sett_tile_elements(&in->leaf[0]);
   bits = sett_tile_bits(&in->leaf[0]);
-  if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return; /* not integers, or too many to check */
+  /* not integers, or too many or too large to check */
+  if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return;
   if (count != elements &&
       !(count == 1 &&
         !memchr(in->inside.at, '{', in->inside.length))) /* a single value without braces stands for all elements */
@@ -1003,7 +1004,7 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
       hlo_fail(&x->h, in->inside.at, "expected integers of the constant's type");
 }
 
-/* Checks opcodes, numbers of operands, and calls. All lines rely on them. */
+/* Checks opcodes, numbers of operands, and calls. The functions that write lines rely on these checks. */
 static void indexing_check(indexing *x, int number) {
   const hlo_computation *c = &x->h.computation[number];
   int i, k, parameters_here = 0;

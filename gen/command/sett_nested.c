@@ -229,8 +229,8 @@ static void nested_say_cell(command *self, const char *text, size_t length, size
   for (; length < width; ++length) say_text(self, " ");
 }
 
-/* Draws the last two dimensions as a table; other dimensions give one table for each index. A cell is a run of the last
- * dimension's element tile, and shows its thread and slots. */
+/* Draws the last two dimensions as a table, and such a table for each index of the other dimensions. A cell stands for
+ * the adjacent elements of one element tile along the last dimension, and shows their thread and slots. */
 static int nested_draw(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t shape[SETT_NESTED_MAX_RANK], index[SETT_NESTED_MAX_RANK], run, tables = 1, table, rows, columns, row, column;
@@ -283,7 +283,8 @@ static int nested_draw(command *self) {
   return 0;
 }
 
-/* Runs recombine RESULT LAYOUT MAP LAYOUT MAP ..: each MAP lists the loop of each dimension of an operand. */
+/* Runs recombine RESULT LAYOUT MAP LAYOUT MAP ..: each MAP lists, for each dimension of the LAYOUT before it, the loop
+ * that indexes the dimension. */
 static int nested_recombine(command *self) {
   enum { OPERANDS = 16 };
   sett_nested_layout layouts[OPERANDS];

@@ -314,8 +314,8 @@ static int shape_small_integers(command *self, const char *text, int count, int3
   return 1;
 }
 
-/* Runs `transpose A B`, which writes a permutation for which the transpose from A to B is a bitcast; or `transpose A B
- * P,P,..`, which says whether it is one for this permutation. */
+/* Runs `transpose A B` and `transpose A B P,P,..`. The first writes a permutation for which the transpose from A to B
+ * is a bitcast. The second says whether the transpose by the permutation P,P,.. is a bitcast. */
 static int shape_transpose(command *self) {
   const char *a = self->argv[2], *b = self->argv[3], *permutation = self->argc > 4 ? self->argv[4] : NULL;
   sett_tile_shape one, other;
@@ -595,8 +595,9 @@ static void shape_say_way(command *self, const shape_ordered *ordered, int64_t b
   shape_say_size(self, ordered->bytes);
 }
 
-/* Writes all choices of the two most minor dimensions (only these determine the tiles of TPUs), fewest bytes first. A *
- * marks the cheapest way to the fewest bytes. */
+/* Writes all choices of the two most minor dimensions, fewest bytes first. (Only these two dimensions determine the
+ * tiles of TPUs.) A * marks the choice with the fewest bytes and, of several, the one that is reached in the cheapest
+ * way. */
 static int shape_orders(command *self, const sett_tile_shape *shape) {
   int rank = shape->rank, most = rank > 1 ? rank * (rank - 1) : 1, count = 0, i, k;
   int64_t bytes = sett_tile_bytes(shape), saved;
