@@ -246,7 +246,7 @@ class Form:
 
     @property
     def registers_down(self) -> int:
-        """Return the number of registers that each row of a step has along the lanes."""
+        """Return the number of registers along the lanes in each row of a step."""
         return self.box["down"][1] + 1 if "down" in self.box else 1
 
     @property
@@ -299,9 +299,9 @@ class Form:
                 **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def unbroken(self, index: str) -> Optional[Runs]:
-        """Return the rows of a map that has no constant stride along the lanes only because a row may end within a
-        register. Return None if rows are shorter than a register, or if the stride is not constant within a row either.
-        index: a map of the function's index.
+        """Return the rows within which a map has a constant stride along the lanes, if the stride changes where a row
+        ends. Return None if the stride is constant everywhere, if it is not constant within rows, or if rows are
+        shorter than a register. index: a map of the function's index.
         """
         if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
             or self.stride(self.mapped(index), "lane")[0] is not None):
@@ -362,7 +362,8 @@ class Form:
         found: "Set[str]" = set()
         if self.loop.lanes == 1:
             return found
-        # set before it is complete, because the index of a variable may depend on earlier variables
+        # set the property before it is complete: `_varies` reads it, because an index may depend on earlier runtime
+        # variables
         self.of_lanes = found
         for region in regions(self.function.body):
             if region.runtimes:
@@ -649,8 +650,8 @@ class Form:
         return self.lanes * self.loop.joined if whole else 1
 
     def _step_at_once(self, d: Target, flat: str, dtype: str, open_: bool) -> int:
-        """Return the number of elements that one access reads or writes, in a step of single elements. It is the number
-        of elements in a word if the step is accessed in words, and 1 otherwise.
+        """Return the number of elements per access in a step of single elements (without vectors). It is the number of
+        elements in a word if the step is accessed in words, and 1 otherwise.
         """
         if not open_ or self.loop.step == 1 or not d.words:
             return 1
@@ -725,8 +726,9 @@ class Form:
             yield from self._of_gather(flat, index, visit)
 
     def _of_step(self, d: Target, flat: str, dtype: str, open_: bool) -> "Iterator[str]":
-        """Yield the maps of an access of a step of single elements. There is one map if its words are accessed before
-        the loop, one per row if the words belong to rows, and otherwise one for each element.
+        """Yield the maps that are printed for an access in a step of single elements. If the elements are contiguous
+        words, this is the map of the first element. If words belong to rows, these are the maps of the rows. Otherwise
+        it is the map of an element, whose index is the variable of a loop.
         """
         open_ = open_ and self.loop.step > 1
         if open_ and self.stride(flat, "vec")[0] == 1 and d.words and self.word_bytes(flat, dtype):

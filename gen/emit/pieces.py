@@ -79,7 +79,7 @@ def taken(text: str, facts: Words) -> str:
 
 
 def filled(text: str, words: Words) -> str:
-    """Return the text with each word replaced."""
+    """Return the text with each word replaced by its text, or by the result of its function."""
     word = _words(tuple(words))
     parts, at, match = [], 0, word.search(text)
     while match:

@@ -29,7 +29,8 @@ class When(NamedTuple):
     lane: the lane with the number `lane` is in the region.
     some: a condition that is true wherever any lane is in the region.
     differs: true if some lanes may be in the region while other lanes are outside.
-    varied: variables, with their last values. The C compiler must not write separate code for single values of these.
+    varied: loop variables, each with its maximum. The C compiler must not write separate code for single values of
+        these variables.
     """
 
     every: Optional[str]
@@ -189,7 +190,7 @@ class Regions(ElementLoops):
 
     def _unknown(self, condition: str, varied: Mapping[str, int]) -> str:
         """Return the condition in a form that the C compiler cannot evaluate in advance for particular values of loop
-        variables. varied: these variables, with their last values.
+        variables. varied: these variables, each with its maximum.
 
         Compilers would otherwise write separate code for such values. The condition is therefore compared with a zero
         whose value the compiler does not know. Each value of the variables uses another zero: for a single zero, gcc
@@ -205,7 +206,7 @@ class Regions(ElementLoops):
             self._before_loops.append(Let("int", f"*{zeros}", self.d.unknown_zeros))
         at: List[str] = []
         for name in sorted(varied, key=lambda name: (varied[name], name)):
-            # compilers do not write separate code for values of longer loops
+            # leave out longer loops: compilers do not write separate code for the values of their variables
             if sum(varied[other] for other in [*at, name]) < self.d.zeros:
                 at.append(name)
         return f"({condition}) > {zeros}[{' + '.join(at) or '0'}]"
@@ -479,7 +480,7 @@ class Regions(ElementLoops):
             return total
         # a type as wide as the result, so that one mask applies to numbers and results
         number = f"u{self.d.register_bits(dtype)}"
-        # Count down: a window at a lower position contains the element at a higher number.
+        # Count down the element's number in the window, so that the windows are visited by ascending position.
         with self._loops(entry, places, at_place, True) as some:
             if some:
                 self.region(at_place)

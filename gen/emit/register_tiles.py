@@ -201,7 +201,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
-    # for each step, the bit of a row's number l that it inserts into the lane number
+    # for each step: which bit of the row's number l it inserts into the lane number
     inserted = [*range(bits - above, bits), *reversed(range(within))]
     loaded = [bit for bit in range(bits) if bit not in inserted]
     blocks = []
@@ -225,7 +225,7 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
         run = low          # each stored piece must be contiguous
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
-    # for each step, the bit of a register's number r that it inserts into the lane number
+    # for each step: which bit of the register's number r it inserts into the lane number
     inserted = [*reversed(range(within)), *range(low, low + above)]
     blocks = []
     for first in range(0, rows, size):
@@ -425,7 +425,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
-        # a lane that comes from a register not yet shuffled in remains as it is for now
+        # a lane whose operand is shuffled in later keeps its present element
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
         merged, held = shuffles(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)
@@ -434,7 +434,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
 
 def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) -> str:
     """Return the C function of `interleave` for registers of `lanes` elements and any number of rows. Each result is
-    shuffled from one operand after another.
+    built by shuffles that add the elements of one operand at a time.
     """
     shuffles, results = _Shuffles(d, width, lanes, name), []
     for k in range(rows):
