@@ -133,8 +133,8 @@ Case = Tuple[str, Callable[[], None]]
 
 
 class Code:
-    """Builds a list of statements. `nested` and `cases` move the place where statements are added into loops and
-    conditions.
+    """Builds a list of statements. `add` appends to the end of the list or, while `nested` or `cases` is active, to the
+    body of a loop or condition.
     """
 
     def __init__(self) -> None:
@@ -146,8 +146,8 @@ class Code:
 
     @contextmanager
     def nested(self, *nodes: "Union[Block, For, Forever, If]") -> "Iterator[Tuple[List[Statement], int]]":
-        """Add nodes, each inside the node before it. Within the block, statements are added to the last node. Yield the
-        list that contains the first node, and the node's index in it.
+        """Add nodes, each inside the node before it. Inside `with`, statements are added to the last node. Yield the
+        list that contains the first node, and the index of the first node in this list.
         """
         outer, number = self.into, len(self.into)
         for node in nodes:

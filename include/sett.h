@@ -169,9 +169,9 @@ SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, con
  * 0 means one period of the layout. */
 SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
                                      int64_t threads);
-/* Return the map from an element's index to the owner with the smallest ids, and the slot there. */
+/* Return the map from an element's index to its subgroup, thread and slot. Of several owners, it gives the one with the smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
-/* Return the nested layout whose map is this one; the map must have the form of sett_nested_map. A thread tile whose digit is always 0 leaves
+/* Return the nested layout that has the given map, which must have the form of sett_nested_map. A thread tile whose digit is always 0 leaves
  * elements without an owner; its size is then computed from the weights of the other digits. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* Return the map from each slot to the linear position of its element, for one period of ids. */

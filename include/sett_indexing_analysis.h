@@ -1699,7 +1699,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
     answer = settp_analysis_answer(answer.kind, answer.reason, map);
     return answer;
   }
-  /* a map from all results of first; those behind its index (replica, indices of runtime variables) are passed on unchanged */
+  /* a map from all results of first; the results after the index (replica, indices of runtime variables) are passed on unchanged */
   for (i = 0; i < first->all.results; ++i, ++v) {
     wide[v].name = NULL;
     wide[v].lo = INT64_MIN;

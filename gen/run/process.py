@@ -21,7 +21,7 @@ Event = Dict[str, Any]
 class Answer:
     events: List[Event] = field(default_factory=list)
     status: int = 0
-    exceeded: str = ""  # the limit whose excess ended the process
+    exceeded: str = ""  # the limit for which the process was ended
     errors: str = ""
 
     def of(self, *kinds: str) -> List[Event]:

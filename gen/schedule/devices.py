@@ -136,7 +136,7 @@ class Costs:
 CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0.01, cache=2 << 20, kernel=200)
 # a program's loop over few elements: the kernels of its body are one function, and their buffers are in registers or L1
 SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, byte=0.1, cached_byte=0.1, cache=2 << 20, kernel=1, rows=False)
-SMALL_BYTES = 16384     # maximum bytes of a call's parameters and results for SMALL_COSTS
+SMALL_BYTES = 16384     # SMALL_COSTS apply up to this number of bytes of a call's parameters and results
 
 # a GPU of some 10 TFLOP/s and 1.5 TB/s
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
@@ -582,7 +582,9 @@ class LoopCpuNumbers:
 
 @dataclass(frozen=True)
 class SortCpuNumbers:
-    """Numbers for sorts of rows, each by a work-item of a CPU."""
+    """Numbers for sorts of rows, each by a work-item of a CPU. A word is an integer that contains one element of each
+    operand. A range contains the words of a row between two bounds.
+    """
 
     network: int = 128  # maximum number of elements of rows that a sorting network sorts together, one row in each lane
     side: int = 16              # number of rows that a sorting network sorts together
@@ -590,18 +592,18 @@ class SortCpuNumbers:
     digit: int = 9              # maximum bits of a radix digit
     long_digit: int = 11        # maximum bits of a radix digit for long rows
     long_row: int = 4096        # minimum number of elements of a row for long digits
-    held_bytes: int = 32 << 10  # maximum bytes of words that a work-item has on the stack
+    held_bytes: int = 32 << 10  # maximum bytes of the words of a row or range that are on the stack
     parts: int = 2              # work-items that share a very long row; each of them reads all of it
     parted: int = 1 << 18       # minimum number of elements of a row that several work-items share
-    words: int = 256            # number of words of a long row that are computed at once
-    sampled: int = 4096         # number of elements of a long row that are sampled to choose the ranges of its words
+    words: int = 256            # number of words of a long row that are made at once
+    sampled: int = 4096         # number of elements of a long row that are sampled to choose its ranges
     range_digit: int = 8        # bits of the first radix digit; each of its values has a range of its own
     range_size: int = 4096      # approximate number of elements of a range
     long_range: int = 1024      # minimum number of elements of a range for long digits
     items: int = 16             # maximum number of work-items for each core
     item_elements: int = 4096   # minimum number of elements of a work-item
     few: int = 32               # maximum number of topk's results that are kept sorted; more are kept in a heap
-    block: int = 64             # number of elements whose keys topk compares with the last kept key at once
+    block: int = 64             # number of elements that topk compares at once with the last of its results so far
 
     # maximum number of elements at the beginning of a row from which topk gets a first bound of its results
     looked: int = 4096
@@ -648,8 +650,7 @@ class TransposeCpuNumbers:
     prefetch: int = 512
     # elements along the source's contiguous dimension that a work-item moves, or a page of bytes if that is more
     run: int = 1024
-    # number of elements below which a dimension is too short for tiles, so that the dimensions that follow are added to
-    # it
+    # minimum number of elements of a dimension for tiles; the dimensions after a shorter one are joined to it
     joined: int = 64
     # minimum number of bytes read and written for stores to bypass the caches although another kernel reads the result
     # (a copy of 9 MB of weights, and the convolution that reads the copy, 2 threads: 1.73 ms, with streaming stores
@@ -768,7 +769,7 @@ class ScatterNumbers:
 
     # minimum number of adjacent elements of the result for each of the CPU work-items that share it
     shared_neighbours: int = 128
-    # prefetch distance in updates, for results larger than the cache whose updates are combined in order
+    # prefetch distance in updates, if the result is larger than the cache and updates are combined in order
     prefetch: int = 0
     threads: int = 128                  # threads of a block
     # minimum number of runs for each multiprocessor of a GPU (a run: adjacent rows of sorted updates, for one thread)
@@ -794,9 +795,10 @@ class FftNumbers:
     # maximum bytes of the table of the factors (roots of unity) between the two transforms of a row; beyond this size,
     # a factor is the product of entries of two small tables
     turn_bytes: int = 16 << 10
-    # maximum bytes of the table of roots that computes half a spectrum from the transform of pairs
+    # maximum bytes of the table of roots of unity for a real transform by a complex transform of half the length
     fold_bytes: int = 32 << 10
-    # maximum bytes of the table of a convolution's kernel; a larger kernel is computed at run time
+    # maximum bytes of the transformed chirp for lengths that need a convolution (Bluestein); a larger chirp is computed
+    # at run time
     kernel_bytes: int = 64 << 10
 
 
