@@ -103,7 +103,7 @@ class Dialect:
         return [self.storage.places[array] for array in launch.arrays]
 
     def leads(self, launch: Launch) -> "List[int]":
-        """Return the numbers of the leading dimensions that a launch passes to its kernel, among those that the caller
+        """Return the leading dimensions that a launch passes to its kernel. Each is the index of one that the caller
         passes.
         """
         numbers = {array.shape.lead: number for number, array in enumerate(self.given)}
@@ -290,7 +290,7 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
 
 def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
               dialects: "List[Dialect]") -> TargetFile:
-    """Return the file of a program, without its text."""
+    """Return the file of a program, whose text is still empty."""
     atomic = dialects[0].atomic
     alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
                         for n, arrays in enumerate(of_side)]

@@ -362,8 +362,11 @@ class _Stage:
 
 
 class _Stages:
-    """Builds the stages that some nests form together. columns: reductions across rows. level: for each reduce, the
-    number of its stage. places: for each kept value, the map from an index of the space to the value's index.
+    """Builds the stages that some nests form together.
+
+    columns: the reductions across rows.
+    level: for each reduce, the number of its stage.
+    places: for each value that is kept in registers, the map from an index of the space to the value's index.
     """
 
     def __init__(
@@ -438,8 +441,9 @@ class _Stages:
             raise _Refused
 
     def _by_columns(self, nest: Reduction) -> str:
-        """Add a reduction across rows to the last stage, and return the map from an index of the space to the position
-        of its total. Raise _Refused unless the reduction has one total for each element of a row.
+        """Add a reduction across rows to the last stage. Return the map from an index of the space to the position of
+        the total to which the element contributes. Raise _Refused unless the reduction has one total for each element
+        of a row.
         """
         totals = nest.heroes[0].shape.leaves()[0]
         everyone = (*self.group, *self.columns)

@@ -51,8 +51,8 @@ class Scan(Nest):
     epilogue: computes the results from the values of the scans.
     steps: computes both, the results first.
     inits: computes the initial values of the scans.
-    outer, size, below: a position in memory is (outer * size + place) * below + column. `place` counts along the scan's
-        dimension, and `column` counts the elements of the dimensions that are faster in memory.
+    outer, size, below: the product of the sizes of the slower dimensions in memory, the size of the scan's dimension,
+        and the product of the sizes of the faster dimensions.
     """
 
     heroes: List[Instruction]

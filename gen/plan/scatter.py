@@ -35,7 +35,7 @@ class Scatter(Nest):
         self.further = [self.indices]
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        return []       # other nests, which copy the operands, write the rest of the results
+        return []       # the nests that copy the operands have written all elements
 
     def mapped(self) -> "List[str]":
         lines = [
@@ -76,8 +76,8 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
 
 
 def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
-    """Return the map from an update's index to the result's index. With it, return for each runtime variable of the map
-    its largest valid value, and the map to the index from which it is read.
+    """Return the map from an update's index to the result's index, and a list with one entry for each runtime variable
+    of the map: the variable's largest valid value, and the map to the index from which the variable is read.
     """
     a, count = instruction.attributes, len(instruction.operands) // 2
     words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}",
@@ -126,8 +126,8 @@ def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
 
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
-    """Return true if a result has the same bits in whatever order its updates are combined. A maximum of floats is not
-    such a result: it may be either zero, or any of several NaNs.
+    """Return true if a result has the same bits in whatever order its updates are combined. A maximum of floats may
+    differ: of +0 and -0, or of several NaNs, the order decides which is the result.
     """
     return combined_by(combiner, k, count) not in (None,
                                                    "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")

@@ -1,5 +1,5 @@
-"""Nests that compute a batch of products of small matrices. A matrix is contiguous in the result, and its rows, columns
-and steps are numbers in the generated code. The operands may have any strides within a matrix.
+"""Nests that compute a batch of products of small matrices. A matrix is contiguous in the result. The numbers of its
+rows, columns and steps are constants in the generated code. The operands may have any strides within a matrix.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SmallProduct(StridedProduct):
         return algebra.substitute(self.positions(1), row=0, group=0, vec=0)
 
     def offset_map(self, operand: int, name: str) -> str:
-        """Return the map (row), (column) or (step), as `name` says, -> (distance in elements). It is the distance from
+        """Return the map (name) -> (distance in elements), where `name` is row, column or step. It is the distance from
         the operand's element at 0 to its element at this row, column or step.
         """
         digits = {"row": self.rows, "column": self.columns, "step": self.steps}[name]

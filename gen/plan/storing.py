@@ -27,7 +27,7 @@ from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, C
 
 
 MOST_ENTRIES = 1 << 20
-# maximum of (stored values * functions) for which the choice is tried without each stored value in turn
+# maximum of (stored values * functions) for which `_improved` tries to remove each stored value from a choice
 MOST_TRIED = 1 << 16
 
 
@@ -51,9 +51,9 @@ class Evaluation(NamedTuple):
 class _Work:
     """The work of one call of a function.
 
-    instructions: the number of vector instructions of its own code.
-    ops: the number of ops of the graph among them.
-    entries: the number of entries in its own code.
+    instructions: the number of vector instructions, without those of called functions.
+    ops: the number of ops of the graph that these instructions compute.
+    entries: the number of entries (values in the code), without those of called functions.
     sides: true if it contains a pad or a concatenate.
     reads: for each other function, the number of times that it is called.
     sites: for each other function, the number of places in the code that call it.
@@ -74,8 +74,8 @@ class Evaluations(Partition):
 
     def __init__(self, computation: Computation, leaves: "Sequence[Leaf]", ends: "Collection[Instruction]",
                  rows: bool = True) -> None:
-        """rows: true if kernels of rows (gen/plan/rows.py) compute a value that depends only on a row's totals once per
-        row.
+        """rows: true if the values that depend only on a row's totals are computed once per row, by kernels of rows
+        (gen/plan/rows.py).
         """
         self.leaves = leaves
         self.written: "Dict[Function, int]" = {}
@@ -235,8 +235,8 @@ class Evaluations(Partition):
         return time
 
     def _again(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
-        """Return, for each function, the number of entries that its code contains in addition to the first copy of
-        each, if all functions that are not stored are inlined.
+        """Return, for each function, the number of repeated entries (values in its code) if all functions that are not
+        stored are inlined. Of several copies of an entry, all but the first are repeated.
         """
         entries: "Dict[Function, int]" = {}
         again: "Dict[Function, int]" = {}
@@ -247,7 +247,7 @@ class Evaluations(Partition):
 
     def _inline(self, function: Function, callees: "Sequence[Function]", entries: "Dict[Function, int]",
                 again: "Dict[Function, int]") -> None:
-        """Count the entries of a function into which `callees` are inlined. Set entries[function] to their number, and
+        """Set entries[function] to the number of entries of a function into which `callees` are inlined, and
         again[function] to the number of repeated entries among them.
         """
         sites = self.work[function].sites
@@ -411,7 +411,7 @@ def storable(instruction: Instruction) -> bool:
 
 
 def _reads_back(instruction: Instruction) -> bool:
-    """Return true if a value consists of elements of stored copies, at other indices. It need not be stored again."""
+    """Return true if a value only moves elements of copies that are stored anyway. It need not be stored then."""
     waiting, seen = [instruction], {instruction}
     while waiting:
         value = waiting.pop()
@@ -425,8 +425,8 @@ def _reads_back(instruction: Instruction) -> bool:
 
 
 def instructions(instruction: Instruction) -> float:
-    """Return the number of vector instructions that compute one element, or one step of a loop. Wider elements than 4
-    bytes count more.
+    """Return the number of vector instructions that compute one element, or one step of a loop. Elements wider
+    than 4 bytes count more.
     """
     dtype = instruction.shape.leaves()[0].dtype
     factor = max(1.0, dtypes.storage_bytes(dtype) / 4) * (3 if dtypes.TABLE[dtype].kind == "complex" else 1)

@@ -61,7 +61,8 @@ def joined(nests: "Sequence[Nest]", panels: Panels, cuts: "Dict[Instruction, int
         rows = (middle if isinstance(middle, Rows) else alone(middle, cuts)) if producer else None
         if rows is None or producer is None or rows.columns:
             continue
-        # the lanes of one unit are sums of few rows along a large matrix, whose blocks are larger than a strip
+        # If a row fits in one unit (a vector of adjacent columns), the product computes few sums along a large matrix,
+        # in blocks that are larger than a strip.
         if rows is not middle and rows.space.elements // rows.rows.elements <= producer.unit:
             continue
         consumer = next((nest for nest in products if _feeds(middle, nest, nests)), None)
@@ -98,9 +99,10 @@ def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
 
 
 def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
-    """Return one nest that executes the nests of the chain strip by strip: a few neighbouring rows at a time. The
-    second nest of the chain has the stages `rows`. Return None if these rows are not neighbours in every nest, or if a
-    strip is too large for the caches.
+    """Return one nest that executes the nests of the chain strip by strip: a few neighbouring rows at a time. Return
+    None if the rows of a strip are not neighbours in every nest, or if a strip is too large for the caches.
+
+    rows: the second nest of the chain, as stages.
     """
     producer = chain[0]
     assert isinstance(producer, Contraction)
@@ -191,8 +193,8 @@ def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
 
 
 def _goes_by_strips(nest: Contraction, strips: int) -> bool:
-    """Return true if a contraction's work-items go through one strip after another: their digits, major first, begin
-    with the digits of the strip's number.
+    """Return true if a contraction's outer digits represent the number of each strip exactly once, so that its
+    work-items can compute one strip after another.
     """
     digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
     return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(
@@ -200,16 +202,16 @@ def _goes_by_strips(nest: Contraction, strips: int) -> bool:
 
 
 def _reads_as_single(nest: Contraction, between: "Sequence[Buffer]") -> bool:
-    """Return true if a contraction reads the buffers between parts only as its operand `single`, not as `units` or in
-    its epilogue.
+    """Return true if a contraction reads the buffers in `between` only as its operand `single`, and neither as its
+    operand `units` nor in its epilogue.
     """
     return nest.units not in between and not any(buffer in between for function in nest.epilogue.functions
                                                  for buffer in buffers_of(nest.epilogue, function))
 
 
 def _in_order(rows: Rows, between: "Sequence[Buffer]") -> bool:
-    """Return true if rows are contiguous, and the stages read and write the buffers between parts only at the position
-    that they compute.
+    """Return true if rows are contiguous, and each stage reads and writes the buffers in `between` only at the position
+    that the stage computes.
     """
     unmap, flats = algebra.call("shape", "unmap", rows.space.text), []
     size, length = rows.space.elements, rows.space.elements // rows.rows.elements

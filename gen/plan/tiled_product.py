@@ -110,8 +110,8 @@ class StridedProduct(Nest):
         return self._of_lines(operand, vec, self.first[operand], operand)
 
     def step_map(self, operand: int, vec: int = 1) -> str:
-        """Return the map (group)[vec] -> (distance in elements from the first element of a row or column of an
-        operand), along the sum. A group is `vec` adjacent steps of the sum.
+        """Return the map (group)[vec] -> (distance in elements from the first element of a row or column of an operand
+        to its element at a step of the sum). A group is `vec` adjacent steps.
         """
         return self._of_steps(vec, operand)
 
@@ -142,8 +142,8 @@ class TiledProduct(StridedProduct):
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:
-        """Return the map (batch, group)[vec] -> (sum of a condition at the first element of a line). A group is `vec`
-        adjacent lines.
+        """Return the map (batch, group)[vec] -> (sum of a condition at the first element of a line). A line is a row of
+        the first operand or a column of the second. A group is `vec` adjacent lines.
         """
         condition = self.conditions[number]
         return self._of_lines(condition.operand, vec, condition.first, Inside(number))
@@ -155,8 +155,8 @@ class TiledProduct(StridedProduct):
         return self._of_steps(vec, Inside(number))
 
     def along_steps(self, operand: int) -> bool:
-        """Return true if adjacent elements of an operand in memory are steps of one line, rather than elements of
-        different lines.
+        """Return true if adjacent elements of an operand in memory belong to one line (a row of the first operand, or a
+        column of the second), at adjacent steps of the sum.
         """
         def least(digits: "Sequence[Digit]") -> int:
             return min((abs(digit.strides[operand]) or 1 << 62 for digit in digits), default=1 << 62)
@@ -239,7 +239,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
     """Return the operands of a product with their strides along each digit; None if a stride is not constant.
 
     at: the map from the position in the result to the product's index.
-    splits: further maps from the position in the result, which determine its digits as well.
+    splits: further maps from the position in the result. The digits are fine enough for `at` and these maps.
     """
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, identity(dot.shape.dims))], nest.name,
                     dot.shape.dims, INLINE, nest.partition.cuts)
@@ -263,7 +263,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
         box = f"({', '.join(v.name for v in facts.variables)}) -> ({{}}), domain: " + ", ".join(
             f"{v.name} in [0, {counts[v.name] - 1}]" for v in facts.variables)
         sums.append(_strides(box.format(facts.results[0].text)))
-        # the algebra has turned a guard on a single variable into bounds of the variable
+        # a guard on a single variable is in the bounds of the variable, where the algebra puts it
         within = [(guard.text, guard.lo, guard.hi) for guard in algebra.guards(moved)]
         within += [(v.name, v.lo, v.hi) for v in facts.variables if (v.lo, v.hi) != (0, counts[v.name] - 1)]
         for text, low, high in within:
@@ -332,8 +332,8 @@ def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
 
 
 def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
-    """Return the digits, with neighbouring digits merged if all their strides continue from one to the next. order: the
-    numbers of the operands that have the rows and the columns.
+    """Return the digits, with neighbouring digits merged if that leaves all strides constant. order: the numbers of the
+    operands that have the rows and the columns.
     """
     worths = [(digit.size, (digit.position, *in_order(digit.strides, order), *digit.inside)) for digit in digits]
     return tuple(Digit(size, worth[0], (worth[1], worth[2]), tuple(worth[3:]))

@@ -42,7 +42,7 @@ class Update(Nest):
 
 
 def _dus(instruction: Instruction) -> Optional[Instruction]:
-    # a bitcast with a map is one between tiled layouts, and is not skipped
+    # a bitcast with a map changes a tiled layout, so it is not skipped
     while instruction.opcode == "bitcast" and moves_only(instruction) and "map" not in instruction.attributes:
         instruction = instruction.operands[0]
     return instruction if instruction.opcode == OPCODE else None

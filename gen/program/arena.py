@@ -80,7 +80,7 @@ def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional
     best, height = [0] * len(lives), 0
 
     def keep_smaller(order: "Sequence[int]") -> None:
-        """Put each buffer into the lowest gap, in this order. Keep the placement if it is the smallest so far."""
+        """Put each buffer into the lowest gap, in the given order. Keep the placement if it is the smallest so far."""
         nonlocal best, height
         offsets = _first_fit(order, lives, sizes, together)
         reached = max(offset + size for offset, size in zip(offsets, sizes))
@@ -185,7 +185,8 @@ class _Buffers:
         here = {b: n for n, b in enumerate(numbers)}
         ends = sorted({lives[b].end for b in numbers})
         begins = sorted({lives[b].begin for b in numbers})
-        # the steps at which no further buffer can be alive together with those that are: the last begin before each end
+        # For each end of a buffer, the step of the last begin before that end. The buffers that are alive in any other
+        # step are also alive in one of these.
         sections = sorted({begins[bisect.bisect_left(begins, end) - 1] for end in ends})
         self.numbers = numbers
         self.sizes = [sizes[b] for b in numbers]
@@ -205,9 +206,10 @@ def _searched(buffers: _Buffers, height: "Callable[[], int]") -> "Iterator[Tuple
     tried to place a buffer, and the order of the buffers by offset if the placement is smaller than all before, else
     None. height: returns the size of the smallest known placement.
 
-    The rank of the buffers is alternately by duration and by area, each multiplied by a random factor. If a descent
-    could not place a buffer because a section was too full, that section gets a larger weight in the next descents.
-    After 40 descents without success, the weights are drawn again.
+    The rank of a buffer is its position in an order by duration or by area (duration * size), longest or largest first.
+    The two orders alternate, and each duration or area is multiplied by a random factor. If a descent could not place a
+    buffer because a section was too full, that section gets a larger weight in the next descents. After 40 descents
+    without success, the weights are drawn again.
     """
     drawn = random.Random(1)
     bound, count = max(buffers.loads), len(buffers.sizes)
@@ -248,9 +250,9 @@ def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], a
     the placement is smaller than `best`, else None.
 
     A buffer that is not placed yet is waiting. Its lowest offset is the largest end of the placed buffers in its
-    sections. The waiting buffer with the smallest lowest offset is placed next. Among equals, it is the one with a
-    section whose weight times its waiting bytes is largest, and then the one with the lowest rank. A buffer is not
-    tried if all of it would be above another waiting buffer.
+    sections. The waiting buffer with the smallest lowest offset is placed next. Ties are broken by the largest value
+    of weight * waiting bytes among the buffer's sections, and then by the lowest rank. A buffer is not tried if all
+    of it would be above another waiting buffer.
 
     The need of a section is the smallest lowest offset of its waiting buffers, plus all bytes that wait in it. If a
     buffer would raise the need of a section above `aim`, the buffer is passed over and the section is blamed. If all

@@ -110,7 +110,7 @@ def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
 
 
 def programs(module: Module, apart: bool) -> List[Program]:
-    """Return the program of a module. If `apart`, return one program for each fusion of the module."""
+    """Return a list that contains the program of a module or, if `apart`, one program for each fusion of the module."""
     if not apart:
         return [program(module)]
     stepped = has_steps(hlo.whole(module).computation)

@@ -91,8 +91,8 @@ def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iter
 
 def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
              d: Target, block: "Optional[BlockNumbers]") -> "List[Step]":
-    """Return the steps with a chain in place of each run that becomes one. inside: the names of kernels that some chain
-    calls as functions.
+    """Return the steps, in which each run that becomes one launch is replaced by a chain. inside: the names of kernels
+    that a chain calls as functions.
     """
     made: List[Step] = []
     for run in runs:

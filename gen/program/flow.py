@@ -71,8 +71,8 @@ def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[St
 class Places:
     """The places of arrays.
 
-    owners: another array that shares the place. Following `owners` to its end leads to the array that represents the
-        place.
+    owners: for an array that shares a place, another array with the same place. Following `owners` to its end leads
+        to the array that represents the place.
     spans: for each place, the numbers of the first and the last step that use it.
     """
 

@@ -23,7 +23,7 @@ from gen.program.extract import copy_of
 from gen.program.ir import Array, Call, Loop, Node, Program, parts_of
 
 MOST_ELEMENTS = 1 << 48     # maximum number of elements of the enclosing matrix
-# ops whose kernels compute all addresses from maps, whichever hero makes the kernel
+# ops whose kernels compute all addresses from maps, whichever module of gen/heroes makes the kernel
 IN_PLACE = {*ELEMENTWISE, *MOVES, *LEAVES, "reduce", "dot", "convolution", "pad", "concatenate", "tuple"}
 
 

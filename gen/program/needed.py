@@ -1,4 +1,4 @@
-"""Find the leaves of operands on which a loop or a branch depends for the wanted leaves of its result.
+"""Find the leaves of a loop's or a branch's operands on which the wanted leaves of its result depend.
 
 A loop inside a kernel depends on its whole state. Any other loop carries only values that are needed. A value is not
 needed if it is read only to compute its own next value, or the next values of others that are not needed. If the trip

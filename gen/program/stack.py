@@ -34,8 +34,8 @@ def _count(kernel: Kernel, arrays: bool) -> int:
 
 
 def _of(value: object, arrays: bool, seen: "set[int]") -> int:
-    """Return the number of bytes of the arrays that the statements in a value declare; if not `arrays`, return the
-    number of statements.
+    """Return the number of bytes of the arrays that statements declare; if not `arrays`, return the number of the
+    statements. value: an object whose fields contain the statements, at any depth.
     """
     if isinstance(value, (Let, Declare)):
         return 16 * value.count if arrays else 1

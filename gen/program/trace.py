@@ -2,10 +2,11 @@
 compare each call with its reference.
 
 The nodes of a loop or a branch may run several times, or not at all. A body, a condition or an arm therefore begins
-with two kinds of nodes. One sets a further result, which says that it has run. The others copy the arrays that its
-calls read from outside, except those that are written exactly once. After a run, these copies have the values of the
-last iteration. A further parameter limits the number of iterations of each loop, so that a check can see the first and
-middle iterations as well. A further result says whether the limit has ended a loop.
+with two kinds of nodes. The first node sets a further result, which says that the body, condition or arm has run. The
+others copy the arrays from outside that the calls read. An array that is written exactly once needs no copy. After a
+run, the copies have the values of the last iteration. A further parameter limits the number of iterations of each loop,
+so that a check can see the first and middle iterations as well. A further result says whether the limit has ended a
+loop.
 """
 
 from __future__ import annotations
@@ -140,8 +141,8 @@ class _Tracer:
 
     def _inside(self, nodes: "Sequence[Node]", ends: "Sequence[Array]", others: "Dict[Array, Array]",
                 changing: Set[Array]) -> "Tuple[List[Node], List[Array]]":
-        """Return the nodes of a body or an arm, and the arrays that it returns. It begins with copies of those arrays
-        of `changing` that it reads.
+        """Return the nodes of a body or an arm, and the arrays that it returns. The first nodes set `done` and copy the
+        arrays in `changing` that the body or arm reads.
         """
         done = Array(f"done {len(self.seen)}", array_shape("pred", ()))
         self.results[done] = None

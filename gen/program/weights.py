@@ -99,9 +99,11 @@ class Block:
 
     def _read(self, into: Computation, i: Instruction, operands: "List[Instruction]",
               read: "Mapping[Array, Instruction]") -> "Optional[Instruction]":
-        """Return what replaces an instruction that is a large constant, or whose bodies or arms contain some. Such a
-        loop or branch gets the constants in its state or operands. Return None if the instruction is unchanged. read:
-        for each constant's array, the instruction that has its value.
+        """Return the instruction that replaces `i`, or None if `i` is unchanged. A large constant is replaced by the
+        instruction that reads it. A loop or a branch whose bodies or arms contain large constants is replaced by one
+        that gets them in its state or operands.
+
+        read: for each constant's array, the instruction that reads the constant
         """
         if _is_large(i) and self._array(i) in read:
             of = read[self._array(i)]

@@ -100,7 +100,7 @@ class Loops:
     """
 
     def __init__(self) -> None:
-        self.names: Dict[str, str] = {}     # for each function's text after its name, the name
+        self.names: Dict[str, str] = {}     # the functions: from the text that follows the name to the name
 
     def call(self, step: Step, places: Mapping[Array, str]) -> Call:
         """Return the call of the function of a step."""

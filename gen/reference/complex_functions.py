@@ -9,9 +9,9 @@ values, compared with annex G of C11 (tests/kernels/test_complex.py tests them):
                            cut.
   sinh, cosh, sine,        They are as in annex G (sine, cosine and tan as functions of iz). Where annex G requires a
   cosine, tan              zero or an infinity next to a NaN, both parts may be NaN.
-  divide                   It is as in annex G and XLA. An infinity divided by a finite number is an infinity, and
-                           divided by an infinity NaN. A finite number divided by an infinity is zero. A number other
-                           than zero, divided by zero, is an infinity.
+  divide                   It is as in annex G and XLA. An infinity divided by a finite number is an infinity;
+                           divided by an infinity, it is NaN. A finite number divided by an infinity is zero. A number
+                           other than zero, divided by zero, is an infinity.
   multiply                 It is computed by parts, as in XLA. Annex G turns a NaN that comes from an infinite operand
                            into an infinity; here, (inf + i inf) (1 + i 0) has the real part NaN.
   power                    C requires no special values. x^0 and 1^y are 1 even if the other number is NaN, and inf to a
@@ -298,7 +298,7 @@ def quotient(x: Parts, y: Parts) -> Parts:
     high, low, up = (2.0**126, 2.0**-102, 2.0**47) if single else (2.0**1022, 2.0**-969, 2.0**105)
 
     def extreme(p: Real, q: Real) -> Parts:
-        """Return two predicates: one of p and q is large; both are small."""
+        """Return two predicates: one is true if p or q is large, the other if both are small."""
         return (abs(p) >= high) | (abs(q) >= high), (abs(p) <= low) & (abs(q) <= low)
 
     (large, small), (much, little) = extreme(a, b), extreme(c, d)

@@ -94,8 +94,10 @@ Pointers = Optional[Sequence[Tuple[int, int]]]
 
 def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None,
            pointers: Pointers = None) -> List[Result]:
-    """Add the steps of a computation, and return its results. Its parameters are those of the C function. pointers:
-    None if each parameter has a pointer of its own.
+    """Add the steps of a computation, and return its results. Its parameters are those of the C function.
+
+    pointers: for each parameter, the number of its pointer and the offset from that pointer; None if each parameter has
+        a pointer of its own
     """
     real = real_computation(computation)
     arguments: List[Value] = []

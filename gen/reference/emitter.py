@@ -30,8 +30,8 @@ class Emitter:
     def __init__(self) -> None:
         self.steps: List[Step] = []
         self.names: Set[str] = set()
-        # The C functions of the computations that loops and branches call: their names, and their texts with those of
-        # the functions that they call.
+        # The computations that loops and branches call, as C functions. functions: their names. bodies: for each name,
+        # the texts of the function and of all functions that it calls.
         self.functions: Dict[Tuple[int, FrozenSet[int]], str] = {}
         self.bodies: Dict[str, Dict[str, str]] = {}
         # for the current step: the functions that it calls, and the constants that its computations on scalars read

@@ -16,7 +16,7 @@ from gen.reference.values import Array, Value
 
 
 def part_of(room: Room) -> "Tuple[str, int]":
-    """Return the real type in which an array is stored, and the number of these per element: 2 for complex numbers."""
+    """Return the real type in which an array is stored, and the number of values per element: 2 for complex numbers."""
     part = table.TABLE[room.dtype].part
     return part or room.dtype, 2 if part else 1
 
@@ -39,7 +39,9 @@ def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[st
 
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
-    """Return the arrays of the arguments that are operands or results, by the number of the argument."""
+    """Return, for each LAPACK argument that holds an operand or a result, as `which` says, its arrays in `given`. The
+    keys are the positions of the arguments.
+    """
     rooms = sorted((getattr(a, which), n, a) for n, a in enumerate(arguments)
                    if isinstance(a, Room) and getattr(a, which) is not None)
     rest = iter(given)

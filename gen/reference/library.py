@@ -37,8 +37,8 @@ class Calls:
 
 @lru_cache(maxsize=None)
 def functions(file: Path) -> Mapping[str, str]:
-    """Return the pieces of a file, each by the name of the function that it defines. A piece that defines a type is
-    found by its own text.
+    """Return the pieces of a file. The key of a piece is the name of the function that it defines; the key of a type is
+    its text.
     """
     _, *sections = file.read_text().split("\n/* ---- ")
     found = {}

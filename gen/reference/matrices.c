@@ -36,8 +36,8 @@ static inline int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n
   return info;
 }
 
-/* Solve for one right-hand side after another; each unknown follows from its equation. The strides of the rows and
-   columns of T begin with `a`, and those of the right-hand sides with `b`. */
+/* Solve for one right-hand side after another; each unknown follows from its equation. as0, as1: the
+   strides of the rows and columns of T. bs0, bs1: those of the right-hand sides. */
 static inline void triangular_solve_real(const real *a, const real *b, real *x, wide *w, int64_t n, int64_t sides, int64_t as0,
                                   int64_t as1, int64_t bs0, int64_t bs1, int forward, int unit) {
   for (int64_t s = 0; s < sides; ++s)
@@ -147,7 +147,7 @@ static inline wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : 
    in: dl, d, du and the right-hand sides. Each is a real and an imaginary part, which is NULL for real numbers.
    out: the same arrays after the elimination, as LAPACK's gtsv leaves them, and the solution. The perturbed form
        returns only the solution.
-   w: room for 6 n + 2 n sides numbers */
+   w: room for 6 n + 2 n * sides numbers */
 static inline int32_t tridiagonal_solve_real(const real *const *in, real *const *out, wide *w, int64_t n, int64_t sides, int perturbed) {
   int32_t info = 0;
   wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k] is element i + k of row i */
@@ -297,10 +297,10 @@ static inline int32_t eigh_real(const real *a, real *out, real *values, wide *w,
 /* The one-sided Jacobi method. Pairs of columns of A are rotated until all columns are orthogonal; their lengths are
    then the singular values. If A has more columns than rows, A^T is used. The largest component of each left vector
    is positive.
-   u, vt: arrays of m x uk and vk x n elements. A vector beyond min(m, n), or of a singular value 0, comes from the
-       unit vector that is farthest from the vectors so far.
+   u, vt: arrays of m x uk and vk x n elements. If a vector has the number min(m, n) or above, or a singular value of
+       0, it is computed from the unit vector that is farthest from all vectors before it.
    vectors: 0 if u and vt are to be zero.
-   w: room for long x short + short^2 + long^2 numbers */
+   w: room for p k + k^2 + p^2 numbers, where p = max(m, n) and k = min(m, n) */
 static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, wide *w, int64_t m, int64_t n, int64_t uk, int64_t vk,
                         int vectors) {
   const int64_t rows = m < n ? n : m, k = m < n ? m : n, many = m < n ? vk : uk;

@@ -34,8 +34,8 @@ class Rows:
         return [1 if d == self.along else size for d, size in enumerate(self.dims)]
 
     def at(self, dims: Sequence[int], place: str) -> Index:
-        """Return the position of an element of the current row in an array with the dimensions `dims`. place: the place
-        in the row.
+        """Return the position of an element of the current row in an array with the dimensions `dims`. place: the
+        element's index in the row.
         """
         index: List[Index] = [place if d == self.along else name for d, name in enumerate(indices_of(self.sizes))]
         return position_of(index, strides_of(dims))
@@ -43,8 +43,8 @@ class Rows:
 
 def ordered(rows: Rows, order: Array, merged: Array, before: Sequence[Statement], count: "int | str",
             moved: Sequence[Statement]) -> List[Statement]:
-    """Return statements that sort each row by a merge sort, and then run `moved` for its first `count` places t. The
-    sort computes the order of the elements' places.
+    """Return statements that sort each row by a merge sort. `order` receives the indices of the row's elements in
+    sorted order. The statements `moved` then run for each t below `count`.
     """
     lines = statements("merge_sort", size=rows.size, order=str(order), merged=str(merged), before=before, count=count,
                        moved=moved)

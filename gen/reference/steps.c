@@ -1,5 +1,6 @@
-/* Statements of a reference and of a bound. gen/reference/library.py `statements` takes the piece that follows a name
-   and replaces its words. A word $word stands for a text. If it is alone on a line, it may stand for several lines. */
+/* Statements of a reference and of a bound. gen/reference/library.py `statements` returns a piece by
+   name. A piece follows a comment that begins with its name. A word $word stands for a text; alone on a line, it may
+   stand for several lines. */
 
 /* ---- merge_sort: computes `order`, the sorted places of the elements in a row. before: sets `later` to true if the
    element at `y`, which came after the element at `x`, must come before it ---- */
@@ -25,8 +26,8 @@ for (int64_t t = 0; t < $count; ++t) {
   $moved
 }
 
-/* ---- chosen: computes `best`, the position of the window's element that the comparison selects. compared: computes
-   $keeps ---- */
+/* ---- chosen: computes `best`, the position of the window's element that the comparison selects. $compared: the
+   statements that compute $keeps ---- */
 const $kind next = $of[at];
 $compared
 if (best < 0 || !$keeps) {
@@ -120,7 +121,7 @@ for (int64_t i = 0; i < $count && !wrong; ++i) {
 free(memory);
 return wrong;
 
-/* ---- refused: tests the results for a matrix that is not finite ---- */
+/* ---- refused: if a matrix is not finite, tests that the routine has refused it (info is -4) ---- */
 if (!finite(x0, $count)) {
   if (!(RE(r$info[0]) == -4 && $nan)) wrong = "a matrix is not finite, and info not -4";
   continue;

@@ -65,7 +65,7 @@ static inline uint16_t bf16_from_double(double x) {
 }
 
 /* Round to the nearest bit pattern. `middles` contains the midpoints between the finite values up to pattern `top`.
-   Values from `beyond` on become `over`; if `top` is even, `beyond` itself does not. */
+   Values above `beyond` become `over`. `beyond` itself does too if `top` is odd. */
 static inline uint8_t small_from_double(double x, const double *middles, int top, double beyond, int sign_bit, int over, int nan,
                                  bool negative_zero) {
   const double a = fabs(x);
@@ -277,7 +277,7 @@ static inline uint8_t unpack(const uint8_t *from, int64_t i, int width) {
   return (uint8_t)(from[i * width / 8] >> i * width % 8 & ((1 << width) - 1));
 }
 
-/* store bits in a byte in which these bits are zero */
+/* store element i; the bits of the element must be zero before */
 static inline void pack(uint8_t *to, int64_t i, int bits, int width) {
   to[i * width / 8] = (uint8_t)(to[i * width / 8] | (bits & ((1 << width) - 1)) << i * width % 8);
 }

@@ -106,8 +106,8 @@ def _share(kernel: run.Event, rival: run.Event) -> float:
 
 
 def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
-    """Return the kernel's throughput relative to a copy of as many bytes as it writes plus a read of the rest of its
-    input.
+    """Return the kernel's throughput relative to a copy and a read. The copy writes the same number of bytes as the
+    kernel; the read covers the part of the kernel's input that the copy does not read.
     """
     written = int(manifest["bytes_written"])
     copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
@@ -383,8 +383,8 @@ def skipped(report: Report) -> List[str]:
 
 
 def differing(report: Report) -> List[str]:
-    """Return a line for each library whose result differs from a kernel's by more than another order of summation
-    explains, but not by more than rounding at other places may explain.
+    """Return a line for each library that was timed although its result differs from a kernel's more than another order
+    of summation explains. Rounding at other places may explain the difference.
     """
     return [
         f"* {library['name']}: {library['differs']}: rounding at other places may cause it ({row['kernel']})"

@@ -205,7 +205,7 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
     """Return the results of each fusion, as check_what_fits does."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
     results: Dict[int, List[CheckResult]] = {}
-    # fusions that one process checks together, by number of rounds (negative: a maximum)
+    # for each number of rounds (negative: a maximum), the indices of the fusions that one process checks in them
     alike: Dict[int, List[int]] = {}
     seconds = {number: 0.0 for number in range(len(fusions))}
     for number, built in enumerate(fusions):

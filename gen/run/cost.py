@@ -147,7 +147,7 @@ def _arithmetic(i: Instruction) -> int:
         return 2 * steps_of(i)
     if i.opcode in MATRIX_OPS:
         return 2 * matrices.steps_of(i)
-    if i.opcode == "fft":       # the usual count
+    if i.opcode == "fft":
         return fft.operations(i)
     if i.opcode == "convert" or partition.moves_only(i):
         return 0
@@ -195,7 +195,7 @@ def memory(computation: Computation) -> int:
         if i.opcode in hlo.CONTRACTIONS:
             # the reference copies the factors in the order of its loops, and multiplies scales into copies
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
-        if i.opcode in MATRIX_OPS:    # the reference keeps copies in wider types, and errors
+        if i.opcode in MATRIX_OPS:    # the reference keeps copies in wider types, and the bound keeps errors
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())
         if i.opcode == "scatter":    # the bound counts the updates of each element, and keeps partial sums
             passing = 4 * i.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in i.shape.leaves())

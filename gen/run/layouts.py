@@ -46,12 +46,12 @@ class Layout:
 
 @dataclass
 class Matrix:
-    """The measured matrix.
+    """The results of `gen bench --layouts`: copies between all pairs of layouts, and reads of each layout.
 
-    tile: the tile of reads by tiles
-    copies: rows with the fields `from` and `to`
-    reads: rows with the fields `layout` and `by`
-    report: contains the rows of both
+    report: the rows of all copies and reads
+    tile: the tile that a read by tiles reads at a time
+    copies: the rows of copies, with the fields `from` and `to`
+    reads: the rows of reads, with the fields `layout` and `by`
     """
 
     report: bench.Report
@@ -229,9 +229,9 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
 class Cell(NamedTuple):
     """A cell of the matrix that will be measured.
 
-    rows: the list that its row is appended to
-    which: the fields that identify it in that list
-    text, name: its HLO text and the name of its fusion
+    rows: the list to which the cell's results are appended
+    which: the fields that identify the cell in `rows`
+    text, name: the HLO text, and the name of its fusion
     """
 
     rows: List[Row]

@@ -29,9 +29,9 @@ def _narrow(i: Instruction) -> bool:
 
 
 def _lines(i: Instruction, inputs: bool) -> List[str]:
-    """Return an instruction as lines of text, with f64 in place of narrower floats. Values that the module itself
-    rounds (constants, conversions, and, if `inputs` is set, parameters) keep their types and are then converted to
-    f64.
+    """Return an instruction as lines of text, with f64 in place of narrower floats. Constants and conversions keep
+    their types, so that they round as in the module, and are then converted to f64. So do parameters if `inputs` is
+    set.
     """
     text = printer.print_instruction(i)
     rounded = i.opcode == "constant" or (i.opcode == "parameter" and inputs) or (

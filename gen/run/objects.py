@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
 # A check stops a loop of unknown trip count after a limited number of iterations, and then compares only calls. The
-# limit is ITERATIONS, or LAUNCHED_ITERATIONS on targets other than C. For a loop inside a kernel it is lower if the
-# iterations would take more than ELEMENT_OPERATIONS operations over all elements, but at least FEWEST_ITERATIONS.
+# limit is ITERATIONS, or LAUNCHED_ITERATIONS on targets other than C. A loop inside a kernel has a lower limit if its
+# iterations would take more than ELEMENT_OPERATIONS operations over all elements. No limit is below FEWEST_ITERATIONS.
 ITERATIONS = 100000
 LAUNCHED_ITERATIONS = 1000
 ELEMENT_OPERATIONS = 10 ** 8
@@ -203,7 +203,7 @@ class ComparedFusion(NamedTuple):
 class ComparedCall(NamedTuple):
     """A call of a ComparedFusion, as in `struct sett_call` of gen/run/harness/fusion.h.
 
-    read: C expressions of its arrays
+    read: for each parameter of the call, a C expression of its array
     """
 
     name: str
@@ -215,7 +215,7 @@ class ComparedCall(NamedTuple):
 
 @dataclass
 class Compared:
-    """How a program is compared: with a reference and an error bound, or by a proof that replaces both.
+    """The way in which a program is compared: with a reference and an error bound, or by a proof that replaces both.
 
     traced: the name of the traced program, which runs `calls` of `fusions`
     limited, cut: see gen/run/harness/fusion.h
@@ -335,7 +335,7 @@ def _compared_calls(built: Built) -> Compared:
     return compared
 
 
-LONG_SOURCE = 1 << 20  # a longer C file, in bytes, with one long function is compiled with less optimisation
+LONG_SOURCE = 1 << 20  # minimum bytes of a file of kernels that is compiled with less optimisation
 
 
 def _compiled(command: Sequence[str], source: Path) -> str:
@@ -479,7 +479,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
     """Compile a program to a shared object in its folder; return the path.
 
     with_reference: include its references
-    rounds: of the check; 0 means that its size decides
+    rounds: the number of rounds of the check; 0: its size decides
     """
     compile_fusions([built], target, with_reference, rounds)
     assert built.library
@@ -492,9 +492,9 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
     command = [c_compiler(), "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-c"]
     steps: List[Callable[[], str]] = []
     text, oracles = glue(all_, runner, with_reference), _oracle_files(all_, rounds) if with_reference else []
+    # The names of the reference's functions must not clash with those of a program's API.
     if len(oracles) == 1 and oracles[0][0] == "-O0" and not any(
             name.startswith(built.name) for name in oracles[0][1].library for built in all_):
-                # the reference's function names must not clash with those of a program's API
         # compiling the reference in the same file takes less time than another start of the compiler
         text += oracles.pop()[1].text
     for number, (level, file) in enumerate(oracles):
@@ -509,7 +509,7 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
               for source in _kernel_files(both, runner, folder / f"{stem}_kernels")]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
-            with jobs.held():  # an interrupt would not wait for a thread that has just started
+            with jobs.held():  # an interrupt is delayed: the pool would not wait for a thread that has just started
                 answers = pool.map(lambda step: step(), steps)
             objects = list(answers)
         except KeyboardInterrupt:

@@ -14,7 +14,7 @@ struct device {
 };
 
 struct buffer {
-  /* bytes of the data, and of the guards before and after it, which backend_read and backend_write reach */
+  /* bytes of the data, of the guard before it and of the guard after it; backend_read and backend_write reach all */
   size_t bytes, before, after;
   unsigned char *host;         /* the data's address on the host if the device computes in place, else NULL */
   void *data;                  /* the argument that kernels get: cl_mem or a device pointer */
@@ -32,11 +32,11 @@ void backend_close(void);
 /* guarded: put guard bytes around the data; a run must not change them. On the host, unmapped pages follow the
  * guards. */
 int backend_allocate(struct buffer *buffer, size_t bytes, int guarded);
-/* Makes a buffer of the bytes at..at + bytes of another buffer, which must be freed after it. at: a multiple of
+/* Makes `part` a buffer of the bytes at .. at + bytes of `whole`. Free `part` before `whole`. at: a multiple of
  * PART_ALIGN (gen/run/objects.py defines it). */
 int backend_part(const struct buffer *whole, size_t at, size_t bytes, struct buffer *part);
 void backend_free(struct buffer *buffer);
-/* Writes bytes, and waits. at: relative to the data's start, so from -before (in the guard) up to bytes + after. */
+/* Writes bytes, and waits. at: the offset from the start of the data; negative in the guard before it */
 int backend_write(const struct buffer *buffer, long long at, size_t bytes, const void *from);
 int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *to);
 
@@ -54,7 +54,7 @@ static inline int backend_prepare(const struct sett_fusion *fusion, const struct
 }
 void backend_release(const struct sett_fusion *fusion, void *self);
 
-/* The device's own copies of whole buffers, and its read of one. Numbers count from 0; the first unused number has name
+/* The methods by which the device copies or reads a whole buffer, numbered from 0. The first unused number has the name
  * NULL. */
 const char *backend_copy_name(int number);
 int backend_copy(int number, const struct buffer *from, const struct buffer *to);

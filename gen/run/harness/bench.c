@@ -36,7 +36,7 @@ struct rotation {
   struct buffer scratch;         /* shared by all sets */
   struct buffer *from, *to;      /* the sources and targets of copies, copy_sets each */
   unsigned char **from_host, **to_host;
-  size_t half; /* bytes that one copy reads; it writes as many */
+  size_t half; /* number of bytes that one copy reads, and also writes */
 };
 
 static size_t total_bytes(const struct sett_buffer *types, int count)
@@ -171,7 +171,7 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   if (rival->kind == LIBRARY) return worker_turn(rival->worker, calls);
   rival->next = (first + calls) % sets;
   if (rival->kind == HOST_COPY) copies_copy(rival->number, r->from_host, r->to_host, r->half, sets, first, calls);
-  else if (rival->kind == HOST_READ) { /* one call reads both sides of a copy: the same number of bytes */
+  else if (rival->kind == HOST_READ) { /* a call reads the source and the target of a copy */
     copies_read(rival->number, r->from_host, r->half, sets, first, calls);
     copies_read(rival->number, r->to_host, r->half, sets, first, calls);
   }

@@ -151,7 +151,7 @@ struct items {
   atomic_size_t next;
 };
 
-/* Distributes items dynamically: each thread takes the next item when it is ready. */
+/* Distributes items dynamically: a thread that has finished an item takes the next one. */
 static void share_of_items(void *argument, int thread, int threads)
 {
   struct items *s = argument;

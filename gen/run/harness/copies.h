@@ -10,7 +10,8 @@ void copies_close(void);
 /* Calls share(argument, thread, threads) on every thread, and waits until all have returned. */
 void copies_share(void (*share)(void *argument, int thread, int threads), void *argument);
 
-const char *copies_copy_name(int number); /* Numbers count from 0; the first unused number has name NULL. */
+/* The methods of copies and of reads, each numbered from 0. The first unused number has the name NULL. */
+const char *copies_copy_name(int number);
 const char *copies_read_name(int number);
 
 /* Makes `calls` copies one after another, of the sets first, first + 1, .., modulo `sets`. `bytes` and all addresses

@@ -45,8 +45,8 @@ static void put_bits(const struct sett_buffer *type, void *to, size_t i, uint64_
 
 /* ---- floats: sign, exponent field, mantissa field ---- */
 
-/* the meaning of the largest encodings: infinity and NaNs; all ones are a NaN; the encoding of -0 is the only NaN;
- * neither; no sign, and all ones are a NaN */
+/* The special values of a format. IEEE: infinities and NaNs. FN: all ones are a NaN. FNUZ: the encoding of -0 is the
+ * only NaN. FINITE: none. SCALE: no sign, and all ones are a NaN. */
 enum style { IEEE, FN, FNUZ, FINITE, SCALE };
 struct format { int mantissa, exponent, bias; enum style style; };
 

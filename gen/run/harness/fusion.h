@@ -21,11 +21,12 @@ struct sett_buffer {
   enum sett_kind kind;
   int exact; /* true for a result that only moves data; it is compared bit by bit */
   unsigned long long index; /* for a parameter of indices: valid indices are below this; 0: no indices */
-  /* for indices whose windows must not overlap: the distance in memory between the components of an index; the number
-   * of components (0: no such indices); and for each component the number of windows that fit, and a window's size */
+  /* For indices whose windows must not overlap. [0]: the distance in memory between the components of an index.
+   * [1]: the number of components; 0: no such indices. Then, for each component, the number of windows that fit and the
+   * size of a window. */
   unsigned long long apart[2 + 2 * MOST_INDEX];
-  /* for indices that must not decrease from row to row: the distance in memory between the components of an index; the
-   * number of components (0: no such indices); and the components, most significant first */
+  /* For indices that must not decrease from row to row. [0]: the distance in memory between the components of an index.
+   * [1]: the number of components; 0: no such indices. Then the components, most significant first. */
   unsigned long long sorted[2 + MOST_INDEX];
   int varies; /* true for a result that may differ between runs */
   /* for a parameter of symmetric matrices, usually positive definite: their number of rows; 0: no such matrices */
@@ -34,8 +35,9 @@ struct sett_buffer {
   int alignment;    /* alignment that the buffer's pointer must have, in bytes; 0: the buffer has no pointer */
 };
 
-/* An array that a call reads. number: that of the program's parameter; or of the program's result, counted from -1
- * downwards; or NO_ARRAY if the call does not read it. offset: the array's first byte in there. */
+/* An array that a call reads. number: the index of a parameter of the program, if it is not negative; -1 - k for the
+ * program's result k; NO_ARRAY if the call does not read the array. offset: the position of the array's first byte in
+ * that parameter or result. */
 enum { NO_ARRAY = 1 << 30 };
 struct sett_from {
   int number;
@@ -79,8 +81,9 @@ struct sett_fusion {
   const struct sett_fusion *traced;
   int calls;
   const struct sett_call *call;
-  /* For a program with loops or branches, else 0: the default of an additional last parameter, a u32, which limits the
-   * number of iterations of each loop. The result number `cut` is 1 if the limit has ended a loop. */
+  /* A traced program with a limit has an additional last parameter, a u32: the maximum number of iterations of each
+   * loop. `limited` is its default; 0: there is no such parameter. The result number `cut` is 1 if the limit has ended
+   * a loop. */
   unsigned limited;
   int cut;
 

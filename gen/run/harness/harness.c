@@ -225,8 +225,8 @@ static int poison(const struct buffer *buffer, int byte, int data)
          fill(buffer, (long long)buffer->bytes, buffer->after, byte);
 }
 
-/* Returns the position of the first byte in a region that differs from `expected`, or, if that is NULL, from `byte`.
- * Returns -1 if there is none, -2 if the region cannot be read. */
+/* Compares a region with `expected` or, if that is NULL, with `byte`. Returns the position of the first byte that
+ * differs; -1 if there is none, -2 if the region cannot be read. */
 static long long first_difference(const struct buffer *buffer, long long at, size_t bytes, int byte,
                                   const unsigned char *expected)
 {

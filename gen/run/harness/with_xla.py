@@ -23,7 +23,7 @@ except ImportError:
     sys.exit()
 
 MOST_SETS = 1024
-MOST_ARRAYS = 1 << 16  # of all sets
+MOST_ARRAYS = 1 << 16  # maximum number of arrays in all sets together
 AHEAD = 4  # maximum number of calls in flight; XLA itself allows at most 32
 
 
