@@ -324,7 +324,7 @@ typedef struct sett_analysis_answer {
 
 /* ---- whole graphs ---- */
 
-/* maximum number of maps in a set; maximum number of ops that only move elements through which a read is followed to a constant */
+/* maximum number of maps in a set; maximum number of ops between the read of a variable and the constant or iota that it reads */
 enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 };
 
 /* Caller-owned memory for maps that must outlive the contents of the arena. It stores them as text, and nothing is freed. */
@@ -1958,7 +1958,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const
   return sett_analysis_tidy(arena, &bound, drop);
 }
 
-/* Compute the set of the edge's source, and of the values that it depends on, from the set of the edge's user. */
+/* Add to the set of the edge's source the maps that lead over this edge: those in the set of its user, composed with the edge's maps. */
 SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store *store,
                                       const sett_analysis_graph *graph, int edge, int from_root,
                                       sett_analysis_set *set) {
@@ -3637,7 +3637,7 @@ SETT_INLINE int settp_map_proof_over(settp_map_proof *p, int a, int b) {
   return k;
 }
 
-/* Divide *upper by lower, by repeated division of a product by the leading column of lower. Return the quotient, and set *upper to the remainder. */
+/* Divide *upper by lower: divide one column of *upper after the other by the leading column of lower. Return the quotient, and set *upper to the remainder. */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_divide(settp_map_proof *p, const settp_map_proof_form **upper,
                                                                const settp_map_proof_form *lower) {
   settp_map_proof_form *quotient = settp_map_proof_form_new(p);
@@ -3908,7 +3908,7 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
 }
 
 /* Return in which of four passes a constraint is added. Constraints whose divisors are all constants come before the others, because a divisor that
- * is not constant needs a proof of its sign. Among either, equations come first. */
+ * is not constant needs a proof of its sign. Within both groups, equations come first. */
 SETT_INLINE int settp_map_proof_turn(settp_map_proof *p, const sett_map_constraint *c) {
   size_t keep = p->arena->top;
   settp_map_list list;

@@ -16,8 +16,8 @@ from gen.targets import RUNNERS, RunError, Runner
 MOST_ROUNDS = 24
 # work that is expected to take more seconds than this is announced before it begins
 LONG_SECONDS = 10
-# limit of one launch in seconds of processor time, multiplied by the number of processors; ten times the expected time
-# if that is more
+# limit of a launch, in seconds of processor time for each processor. If ten times the expected time is more, it is the
+# limit.
 LAUNCH_SECONDS = 30
 PROCESS_LAUNCHES = 20  # time limit of a process that launches and computes references, in multiples of a launch's limit
 START = child.Limit.of(60)    # time limit for a runtime to describe its device

@@ -50,8 +50,8 @@ def _is_row_major(shape: Shape) -> bool:
 
 
 def _reduction(root: Instruction) -> Tuple[str, int]:
-    """Return the name of the operation that equals this reduce, and the index of the result that holds it; "" if none
-    does.
+    """Return the name of the library's operation that equals a reduce, and the index of the reduce's result that it
+    computes. The name is "" if there is no such operation.
     """
     combiner = root_of(root.attributes["to_apply"])
     values = root.operands[: len(root.operands) // 2]

@@ -67,8 +67,8 @@ SPREAD_ROW = 128            # minimum length, in elements, of the rows over whic
 STRIDED_COST = 8            # cost of a byte whose neighbours are elsewhere in memory; a contiguous byte costs 1
 LAUNCH_BYTES = 1 << 20      # bytes that could be moved in the time of a kernel's launch
 
-# minimum number of instructions, for one register of elements, that computing a value must take for the value to be
-# stored and not computed again. A store and a load take two, and the value occupies cache.
+# A value with several uses is stored, and not computed again, if a register of it takes at least this number of
+# instructions. (A store and a load take two, and the value occupies cache.)
 KEPT_COST = 12
 # instructions for an element that is read alone: clamping its index, the address, the load, the insertion into a vector
 SCATTERED_COST = 24
@@ -795,7 +795,8 @@ class FftNumbers:
     # maximum bytes of the table of the factors (roots of unity) between the two transforms of a row; beyond this size,
     # a factor is the product of entries of two small tables
     turn_bytes: int = 16 << 10
-    # maximum bytes of the table of roots of unity for a real transform by a complex transform of half the length
+    # maximum bytes of the table of roots of unity for a transform of real numbers, if a complex transform of half the
+    # length computes it
     fold_bytes: int = 32 << 10
     # maximum bytes of the transformed chirp for lengths that need a convolution (Bluestein); a larger chirp is computed
     # at run time

@@ -31,7 +31,7 @@ _ODD = re.compile(r"[^A-Za-z0-9_.\-]")
 # ops that are repeated inside a region (broadcast only if its operands are)
 _REPEATED = frozenset(("constant", "iota", "broadcast"))
 
-# the tuple: an element of a tuple for which no get-tuple-element exists yet
+# an instruction; or a tuple and an index, for an element for which no get-tuple-element exists yet
 Value = Union[Instruction, Tuple[Instruction, int]]
 
 

@@ -141,7 +141,7 @@ class Real:
     def quotient(self, name: str, selected: "Sequence[Real]" = ()) -> "Real":
         """Evaluate a function that the table approximates by one rational function per interval.
 
-        selected: for each interval after the first, a predicate; the last true one decides
+        selected: for each interval after the first, a predicate; the interval of the last true predicate is used
         """
         table = TABLES[self.dtype][name]
         assert len(table) == len(selected) + 1, name
@@ -200,8 +200,8 @@ def digamma(x: Real) -> Real:
 
 
 def exp_of_minus_square(z: Real) -> Real:
-    """Return e^(-z^2) for z >= 0. The rounding error of z^2 is computed with the square of z's upper half, which is
-    exact, and corrected.
+    """Return e^(-z^2) for z >= 0. The rounding error of z^2 is corrected; it is computed from the square of z's upper
+    half, which is exact.
     """
     width, lower = {"f32": (32, 12), "f64": (64, 27)}[z.dtype]
     bits = z.to(f"u{width}", "bitcast-convert")

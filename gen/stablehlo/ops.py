@@ -172,7 +172,7 @@ class Lowering(Builder):
             return self._composed(op, row, scope, operands, attributes)
         made = self.emit(scope, op, row.opcode, operands, written, names, **attributes)
         if row.opcode == "exponential" and dtypes.is_complex(made.shape.dtype):
-            # HLO's checker checks the op, but its values are computed as XLA computes complex exponentials
+            # checked as HLO's op, but computed by the formula of chlo.py, which gives XLA's values
             made.opcode = "chlo.exponential"
         return made
 

@@ -118,7 +118,7 @@ class OnDevice(Runner):
     target: Target = TARGET
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        # Instructions that exist on one architecture only need this architecture's name, which ends in "a".
+        # For instructions that only one architecture has, nvcc needs the name of this architecture, which ends in "a".
         arch = device.name if device.name.endswith("a") else "native"
         return [nvcc(), "-O3", f"-arch={arch}", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 
