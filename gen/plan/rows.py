@@ -93,8 +93,8 @@ class Rows(Nest):
         )
 
     def iteration_space(self) -> "Optional[IterationSpace]":
-        """Return the positions split into digits along which all accesses have constant strides. Rows and columns are
-        separate digits: the digits of the rows come first, then those of `columns`.
+        """Return the positions, split into mixed-radix digits along which all accesses have constant strides. The first
+        access is the map to the row. The maps to the totals of `columns` follow, and then the reads and writes.
         """
         maps = [MemoryMap("row", True, 0, 0, self.row_of)]
         maps += [MemoryMap("column", True, 0, 0, column_of) for column_of in self.column_of]

@@ -403,8 +403,8 @@ def _known(computation: Computation) -> "Set[Instruction]":
 
 
 def storable(instruction: Instruction) -> bool:
-    """Return true if a value may be stored in a scratch buffer. It must be one array of whole bytes, and not the parts
-    of complex numbers that are read in place.
+    """Return true if a value may be stored in a scratch buffer. It must be one array of whole bytes. It must
+    not be a real or imaginary part that is read from a complex array in place.
     """
     return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED \
         and not instruction.attributes.get(PARTS)
