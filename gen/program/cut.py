@@ -109,7 +109,7 @@ class _Cut:
         goals: List[Dict[Value, None]] = [{} for _ in range(len(self.steps) + 1)]
 
         def want(value: Value, at: int) -> None:
-            """Let a value be stored in an array before segment `at`."""
+            """Ensure that an array contains a value before segment `at`: it is given, or a segment computes it."""
             if self._given(value):
                 self.read.add(value)
             else:

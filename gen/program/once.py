@@ -23,7 +23,8 @@ SMALL_BYTES = 4096      # a launch that writes at most this number of bytes may 
 
 
 def with_lasting(program: Program) -> Program:
-    """Mark the parameters of each fusion whose values many launches share, and return the program. A launch that only
+    """Mark the fusions' parameters that keep their values for many launches: weights, and arrays that a loop does not
+    change. Return the program. A launch that only
     reads such parameters is moved out of its loop, or into NAME_prepare.
     """
     def mark(nodes: "Sequence[Node]", lasts: "Callable[[Array], bool]") -> None:
@@ -100,20 +101,20 @@ def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
 
 
 def _keeps_size(launch: Launch) -> bool:
-    """Return true if a launch writes few bytes, absolutely or compared with the bytes that it reads."""
+    """Return true if a launch writes few bytes, in total or for each byte that it reads."""
     written, read = (sum(array.shape.bytes for array in arrays) for arrays in (launch.writes, launch.reads))
     return written <= max(SMALL_BYTES, GROWTH * read)
 
 
 def _read(step: Step) -> "Sequence[Array]":
-    """Return the arrays that a step reads, without the steps inside it."""
+    """Return the arrays that a step itself reads. Steps inside a loop or a branch do not count."""
     if isinstance(step, (Launch, Move)):
         return step.reads if isinstance(step, Launch) else [step.source]
     return [step.predicate if isinstance(step, Repeat) else step.selector]
 
 
 def _written(step: Step) -> "Iterator[Array]":
-    """Yield the arrays that a step writes, without the steps inside it."""
+    """Yield the arrays that a step itself writes. Steps inside a loop or a branch do not count."""
     if isinstance(step, Launch):
         yield from step.writes
     elif isinstance(step, Move):
