@@ -21,8 +21,8 @@ class Scattering:
     dims: the sizes of the updates' dimensions.
     in_order: the numbers of these dimensions in the order of the loops. The dimensions of the indices come first, then
         those of the window.
-    start: for each dimension that has a start index, the position from which it is read, and its maximum with which the
-        whole window is inside.
+    start: for each dimension that has a start index, the position from which the index is read, and the largest index
+        with which the whole window is inside.
     """
 
     dims: Sequence[int]
