@@ -71,7 +71,7 @@ class Report:
 
 
 def compiler_version() -> str:
-    """Return the first line that the C compiler prints for --version. It has compiled the host's copies."""
+    """Return the first line that the C compiler prints for --version. This compiler compiles the host's copies."""
     return (child.run([run.c_compiler(), "--version"]).out.splitlines() or [""])[0]
 
 

@@ -21,7 +21,7 @@ from gen.plan.nest import BuildError
 from gen.run import bench, cost as costs
 
 Row = bench.Row
-# the tile of reads by tiles, if none of the layouts has a tile
+# the tile that reads by tiles use if no layout has a tile
 TILE = (8, 128)
 # the order of a read: along the last dimension, along the second to last one, or tile by tile
 READS = ("rows", "columns", "tiles")

@@ -120,7 +120,7 @@ def exact_results(computation: Computation, given: Sequence[bytes], folder: Path
 
 
 def words(built: run.Built, target: str, options: run.Options, inputs: Path, theirs: Path) -> str:
-    """Return a sentence that says whose results are closer to the exact ones; "" if that is unknown.
+    """Return a sentence that says whether the library or the kernel is closer to the exact results; "" if unknown.
 
     inputs, theirs: files of all parameters and of the library's results
     """

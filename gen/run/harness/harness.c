@@ -526,7 +526,7 @@ static const char *same_results(struct job *job, const struct job *traced)
   return compare_all(job, &error);
 }
 
-static int wrong_call; /* number of the wrong call; -1 if the program itself is wrong */
+static int wrong_call; /* index of the wrong call; -1 if the results of the whole program are wrong */
 /* number of rounds in which the iteration limit ended a loop, so that the program's results were not compared */
 static int cut_rounds;
 
