@@ -9,11 +9,11 @@ that `gen build` wrote, and asks z3, then cvc5, whether anything can go wrong. I
     types.py     types and their sizes
     walk.py      a symbolic walk through the tree: accesses, index arithmetic, barriers, as terms over the work-item's
                  ids and the steps of loops (builtins.py: functions of the languages)
-    values.py    what the walk finds
+    values.py    the results of the walk
     terms.py     these terms, their ranges, and their text in SMT-LIB
     smt.py       asks the solvers, with time limits, and keeps the queries
-    queries.py   what is asked about a launch
-    programs.py  what is asked about the calls of a program, in the order of the host's text
+    queries.py   the questions about a launch
+    programs.py  the questions about the calls of a program, in the order of the host's text
     cases.py     from the files of a build to launches, and a verdict for each
 
     expressions.py   what the value of an element is computed from, byte by byte

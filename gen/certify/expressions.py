@@ -20,13 +20,16 @@ class Expression:
     """A value of `size` bytes. kind and parts:
 
     read        memory, Term: the bytes from this byte offset of a memory on; and the number of barriers before, as a
-    Term index       Term: an integer that ids and steps determine, modulo 2^(8 * size) number      str: a
-    floating-point constant, as written apply       str, Expression ..: an operation on other values if
-    Condition, Expression, Expression part        Expression, int: the bytes from this byte of another value on join
-    Expression ..: the bytes of several values, the lowest first carried     object, Atom: the value of a variable at
-    the beginning of a step of a loop; the loop's step fold        Expression, (Atom ..), Expression ..: a value that
-    the first value and, for each value of the variables in
-                their ranges, the other values are combined to
+                Term
+    index       Term: an integer that ids and steps determine, modulo 2^(8 * size)
+    number      str: a floating-point constant, as written
+    apply       str, Expression ..: an operation on other values
+    if          Condition, Expression, Expression
+    part        Expression, int: the bytes from this byte of another value on
+    join        Expression ..: the bytes of several values, the lowest first
+    carried     object, Atom: the value of a variable at the beginning of a step of a loop; and the loop's step
+    fold        Expression, (Atom ..), Expression ..: the first value, combined in an unknown way with the other values,
+                for each value of the variables in their ranges
     lost        str: a value that the walk does not follow, with the reason
     """
 
@@ -189,7 +192,9 @@ def shifted(of: Expression, by: int, signed: bool) -> Expression:
 
 
 def bitwise(op: str, a: Expression, b: Expression) -> Expression:
-    """Return a & b, a | b, a ^ b, or a sum without carries. Whole bytes are followed."""
+    """Return a & b, a | b, a ^ b, or a sum without carries. If each byte of the result is a byte of an operand or a
+    constant, it is expressed as such.
+    """
     if a.size != b.size or "lost" in (a.kind, b.kind):
         return apply(op, a.size, a, b)
     if a.kind == "if" and b.kind == "if" and a.parts[0] == b.parts[0]:

@@ -92,7 +92,8 @@ class Meaning(Walk):
         self.writes: "List[Set[object]]" = []
         self.trips: "Dict[object, int]" = {}  # the number of steps of a loop, if it is a constant
         self.carried: "Dict[object, Expression]" = {}  # the variables of the loops that are being walked
-        self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}  # their values before a loop and after a step
+        # the values of these variables before a loop and after a step
+        self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}
         self.before: "Dict[Memory, Memory]" = {}  # for a result's memory, the parameter that it overwrites
         self.until = math.inf  # the time at which a walk gives up
 
@@ -788,8 +789,9 @@ class Meaning(Walk):
         return exits
 
     def _open(self, cell: Cell, entry: "Optional[Value]", key: "Any") -> None:
-        """Give a variable that a loop changes its value at the beginning of any step; then, its value behind the
-        loop: the value before the loop, combined with those of all steps.
+        """Set the value of a variable that a loop changes. At the first call, it is the value at the beginning of any
+        step. At the second call, it is the value after the loop: the value before the loop, combined with those of all
+        steps.
         """
         end = cell.value
         super()._open(cell, entry, key)

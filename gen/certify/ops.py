@@ -49,7 +49,7 @@ MOST_LISTED = 64  # maximum number of elements that a reduction lists one by one
 
 
 class Unsupported(Exception):
-    """An op, a type or a layout of which this table says nothing. The text is the reason."""
+    """An op, a type or a layout that this module does not support. The text is the reason."""
 
 
 def bytes_of(shape: Shape) -> int:

@@ -58,7 +58,8 @@ class Passing:
         self.stores, self.failed, self.of_atom = stores, failed, of_atom
         self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
         self.written: "Dict[object, bool]" = {}
-        self.several = False        # whether several stores may serve a read: which one is the last is not known
+        # true if several stores may serve a read, so that it is not known which of them is the last
+        self.several = False
 
     def values(self, read: Expression, launch: int, reader: Place) -> "List[Tuple[Condition, Expression]]":
         """Return the values that a read may return, each with its condition. One of the conditions holds."""

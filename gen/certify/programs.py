@@ -183,7 +183,7 @@ class Program:
     def _read(self, call: Call, access: Access, first: "Tuple[Term, ...]") -> None:
         """Add a failure unless it is proved that all elements that are read were written before.
 
-        first: the loops that are in their first step; each is the number of its step.
+        first: the loops that are in their first step, each given by the term for its step.
         """
         memory = access.memory
         assert isinstance(memory.key, tuple)
@@ -212,8 +212,8 @@ class Program:
         call.failures.append(Failure("refuted" if real else "unknown", f"{memory.name} is read {why}", access.at.line, access.at.column))
 
     def _overwritten(self, call: Call, read: Access) -> None:
-        """Add a failure if an earlier call may have overwritten an element of a parameter, which is read now, by a
-        result in the same memory.
+        """Add a failure if a parameter's element is read although an earlier call may have written a result in the same
+        memory.
         """
         assert call.found is not None
         own = {id(access) for access in call.found.accesses}
@@ -231,7 +231,7 @@ class Program:
                 call.failures.append(Failure("refuted" if real else "unknown", text, read.at.line, read.at.column))
 
     def _later(self, call: Call, access: Access, first: "Tuple[Term, ...]") -> bool:
-        """Return true if a read is proved not to happen in the first step of loops."""
+        """Return true if it is proved that a read does not happen while the given loops are in their first step."""
         printer = Printer()
         lines = [f"(= {printer.term(step)} 0)" for step in first] + [printer.condition(c) for c in access.path]
         return call.solvers.ask(printer.lines + [f"(assert {line})" for line in lines],

@@ -1,4 +1,4 @@
-"""The question whether each element of a result is computed from the elements that HLO says.
+"""Ask whether each element of a result is computed from the elements that HLO says.
 
 For a store of a kernel, at any step of any work-item, meaning.py gives the expression of each stored element, and
 ops.py the expression that HLO gives for the element of the result at that place. The query asks for a step at which one
@@ -246,7 +246,7 @@ class Semantics:
             known = [self._reached(other, store, n * width, width, near, self.of_atom) for other, near in later]
             hidden = [condition for condition in known if condition is not None]
             if any(condition.kind == "true" for condition in hidden):
-                continue  # it is overwritten
+                continue  # a later store overwrites this element
             says = Reads(element.of_atom)
             says.add(element.of(leaf.value, index, leaf.output))
             self.of_atom.update(element.of_atom)
@@ -261,7 +261,7 @@ class Semantics:
             for conditions, does in self._ways(
                 [expressions.part(store.value, n * width, width), *decide], passing, walked.number, place_of
             ):
-                # of several stores that may serve a read, the last one is not known: a difference refutes nothing
+                # it is not known which of several stores came last before a read, so a difference refutes nothing
                 doubtful = bool(conditions) and (passing.several or walked.number > 0)
                 lanes.append(
                     _Lane(
@@ -516,8 +516,9 @@ def _listed(reads: Reads, values: "Any") -> str:
 
 
 def _step_of(inner: Bound, outer: Bound) -> "Optional[Dict[terms.Atom, Term]]":
-    """Return a step of one reduction for each step of another one, the step with the same number; None if their
-    numbers of steps differ. Any such choice proves something only if the solver finds that it serves.
+    """Return, for a step of the reduction `outer`, the step of the reduction `inner` with the same number; None if
+    their numbers of steps differ. This is only a guess of the steps that read the same element, which the solver
+    checks.
     """
     if not inner:
         return {}
@@ -540,8 +541,9 @@ def _moved(part: "Any", step: "Dict[terms.Atom, Term]") -> "Any":
 
 
 def _missed(lane: _Lane, values: "Dict[terms.Atom, int]", own: bool) -> "Optional[Dict[terms.Atom, int]]":
-    """Return values of the variables for which one side reads a place that no step of the other side reads, given
-    those of all variables but the steps of reductions; None if there are none, or too many steps to go through.
+    """Return a counterexample: values of all variables, for which one side (the text or HLO) reads a byte that no step
+    of the other side reads. values: the values of all variables except the steps of reductions. Return None if no step
+    of a reduction gives a counterexample, or if there are too many steps to try.
     """
     one, two = (lane.does, lane.says) if own else (lane.says, lane.does)
     served: "Set[Tuple[int, int]]" = set()

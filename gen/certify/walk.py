@@ -964,7 +964,7 @@ class Walk:
             trips = self._trips(condition, variable, start, by, changed)
             most = trips.constant if trips is not None and trips.is_constant else None
             if most is not None and most <= 0:
-                self._truth(condition)      # its arithmetic must not leave its type either
+                self._truth(condition)      # the condition is evaluated once, so its arithmetic is checked too
                 return _Exits()
             if most == 1:
                 self._truth(condition)
@@ -1044,7 +1044,8 @@ class Walk:
                 self.found.varying |= total.free
         at_step(total, own)
         if trips is not None and not breaks_before:
-            self._truth(condition)      # as it is false behind the loop: its arithmetic must not leave its type
+            # evaluate the condition once more, as the loop does when it ends, so that its arithmetic is checked too
+            self._truth(condition)
         if trips is None and condition is not None and not breaks_before:
             with self._under(TRUE):
                 ends = self._peek(condition)
