@@ -537,7 +537,8 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
   say_text(self, "], block = []}, alignment = 16>");
 }
 
-/* Writes the proof that no other layout of its class is better, and the layout in CuTe's and Triton's notation. */
+/* Writes whether another layout of the same kind (padding or swizzle) can be better, and the layout in CuTe's and
+ * Triton's notation. */
 static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *member, const char *kind) {
   const sett_analysis_memory *m = &best->memory;
   sett_notation_part part = analysis_part(m);

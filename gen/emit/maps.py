@@ -30,8 +30,8 @@ def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
 
 
 def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guards: "Sequence[algebra.Guard]" = ()) -> str:
-    """Return a map with the variables of `index`, each over its bounds in `box`, with one result or none, and with the
-    given guards.
+    """Return a map with the given guards, and with one result or none. Its variables are those of `index`, within the
+    bounds in `box`.
     """
     names = [v.name for v in algebra.info(index).variables]
     domain = [f"{name} in [{box[name][0]}, {box[name][1]}]" for name in names]
