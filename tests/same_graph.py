@@ -47,7 +47,9 @@ def said(value: Any) -> str:
 
 
 def numbered(computation: Computation) -> "List[Any]":
-    """Return the instructions that the root needs, operands first, each with the table of numbers."""
+    """Return (instruction, numbers) for each instruction that the root needs, operands first. `numbers` has the
+    position of every instruction in this list.
+    """
     assert computation.root is not None
     numbers: Dict[Instruction, int] = {}
     ordered = []

@@ -159,7 +159,7 @@ class Draw:
         if last == value and r.random() < 0.3:
             self.lines.append(f"  n = {plain(kind, self.dims)} negate({last})")
             self.lines.append(f"  ROOT t = ({plain(kind, self.dims)}, {plain(kind, self.dims)}) tuple(n, {last})")
-            # both results have one layout
+            # give d the layout of the results
             self.lines = [line.replace("  d = " + line.split(" ")[4], f"  d = {plain(kind, self.dims)}")
                           if line.startswith("  d = ") else line for line in self.lines]
         else:
@@ -260,7 +260,7 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> 
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
-# for the devices whose schedules have blocks; `ninja test` leaves OpenCL to test-peer
+# PRODUCTS on the devices whose schedules have blocks; `ninja test` runs those in C, test-peer also those in OpenCL
 BLOCKS = [param if param.values[1] == "c" else pytest.param(*param.values, marks=[*param.marks, pytest.mark.peer])
           for param in PRODUCTS if param.values[1:] in ON_CPUS]
 
@@ -356,7 +356,7 @@ def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("CC", str(other))
 
 
-# machines with different instructions; this processor may lack those of the last one
+# flags for machines with different instructions
 NO_AMX = "-march=native -mno-amx-tile"
 GROUPS = ("bf16", "s8", "u8")    # types whose products tiles add in groups, by one instruction
 MACHINES = ["-march=x86-64", "-march=x86-64-v2", "-march=x86-64-v3", NO_AMX]
@@ -455,7 +455,7 @@ def of_rows(seed: int) -> str:
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_panels_of_their_own(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # with the numbers of `skinny`, up to 64 rows would be read in place
+    # skinny={}: otherwise operands of up to 64 rows would be read in place, not from panels
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)), skinny={})
     texts = {f"r{seed}": of_rows(seed).replace("HloModule e", f"HloModule r{seed}") for seed in range(2 * COUNT)}
     schedules = [kernel.loop for text in texts.values() for fusion in fusions(text)
@@ -1020,8 +1020,8 @@ def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_p
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
-    """Ops after the product are computed tile by tile if one chunk has the whole sum, otherwise from a block's totals in
-    memory. Without such ops neither is generated.
+    """Ops after the product are computed tile by tile if one chunk has the whole sum, otherwise from a block's totals
+    in memory.
     """
     after = ["  z = f32[] constant(0)", "  zs = f32[70,96]{1,0} broadcast(z), dimensions={}", "  r = f32[70,96]{1,0} maximum(d, zs)"]
     for k, more, by_tile, by_block in ((64, after, True, False), (1000, after, False, True), (64, [], False, False)):
@@ -1067,9 +1067,9 @@ ENTRY e {{
 
 
 def test_work_items_go_along_rows() -> None:
-    """Work-items run along rows first if the sum is short or the operand with the rows is large. A block has few rows if
-    it stores to many pages, or if ops follow the product. In the order of work-items, the batch precedes the rows,
-    and split columns follow them.
+    """Work-items run along rows first if the sum is short or the operand with the rows is large. A block has few rows
+    if it stores to many pages, or if ops follow the product. A work-item's number has the batch as its most major
+    digit, then the block of rows, then the block of columns.
     """
     for batch, m, k, n, negated, rows, digits in (
             ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),

@@ -115,8 +115,8 @@ def module(parameters: "Sequence[Tuple[str, int]]", results: "Sequence[Tuple[str
 
 
 def probes(*more: str) -> List[float]:
-    """Return doubles for rounding tests: every value of every small type and of the types `more`, every midpoint, and
-    the nearest doubles on both sides of each, with both signs.
+    """Return doubles for rounding tests: every value of every small type and of the types `more`, every midpoint
+    between two values, and the doubles directly above and below each of these numbers. All occur with both signs.
     """
     found = {0.0, math.inf, 1e-300, 1e300, 5e-324, 65504.0, 65519.0, 65520.0}
     for name in {*SMALL, *more}:

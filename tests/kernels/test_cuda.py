@@ -150,8 +150,8 @@ ENTRY every {{
 
 
 def walk(t: str, elements: int) -> str:
-    """Return a kernel on so many elements that it accesses 16-byte words. If the number of elements is odd, the last
-    step is partial.
+    """Return a kernel on `elements` elements, enough for 16-byte accesses. If the number is odd, the last step is
+    partial.
     """
     shape = f"{t}[{elements}]"
     return (f"ENTRY walk {{\n  x = {shape} parameter(0)\n  y = {shape} parameter(1)\n  s = {shape} {'xor' if t == 'pred' else 'add'}(x, y)\n"

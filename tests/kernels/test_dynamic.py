@@ -241,7 +241,7 @@ ENTRY e {{
 
 def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
     """An update is done in place if the operand is a copy that only the fusion reads, or if the fusion's own attribute
-    allows it. It is not if the operand is a parameter of the entry, or a copy that is read elsewhere.
+    allows it. It is not done in place if the operand is a parameter of the entry, or a copy that is read elsewhere.
     """
     of = {name: [f for f in fusions(text) if f.kind][0] for name, text in {
         "copy": launched("c"), "parameter": launched("p"), "said": launched("p", ", output_to_operand_aliasing={{}: (0, {})}"),

@@ -89,8 +89,8 @@ def drawn(*dims: int, low: float = -2.0, high: float = 2.0, seed: int = 1) -> An
 
 
 def pairs(rows: int, columns: int, results: str) -> Case:
-    """Return the loop of the Mandelbrot set as jax prints it: complex numbers are contiguous pairs, and a sum has two
-    elements.
+    """Return the loop of the Mandelbrot set as jax prints it: complex numbers are pairs of a minor dimension of 2, and
+    |z|^2 is the sum over this dimension.
     """
     z, s = f"f32[{rows},{columns},2]", f"[{rows},{columns}]"
     part = f"slice={{{{[0:{rows}], [0:{columns}], [%d:%d]}}}}".replace("{{", "{").replace("}}", "}")
@@ -490,8 +490,8 @@ def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name, rows", [("newton_few", 10), ("logistic_map_even", 4), ("vectors_few", 3), ("few_steps", 1)])
 def test_runs_together(name: str, rows: int) -> None:
-    """A step computes several vectors at once, or all elements if there are only a few, unless the loop has few
-    iterations.
+    """A loop of many iterations computes several vectors per step, or all elements if there are only a few. A loop of
+    few iterations computes one vector per step.
     """
     text = CASES[name].text if name in CASES else CASES["logistic_map_short"].text.replace("constant(103)", "constant(8)")
     files, _ = pipeline.files(program(text), ["c"])
@@ -546,7 +546,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
-    """A loop that cannot be inside a kernel becomes a loop of the program, which gives the reason."""
+    """A loop that cannot be inside a kernel becomes a loop of the program. The program states the reason."""
     text, why = REFUSED[name]
     (loop,) = (node for node in program(text).body if isinstance(node, Loop))
     assert why in loop.outside

@@ -56,8 +56,8 @@ class Drawer:
         return f"{word}{self.count}"
 
     def body(self, env: "Dict[str, int]", lines: List[str], depth: int, ops: int) -> "List[Callable[[Env], None]]":
-        """Append random ops to `lines` and return Python functions that compute the same. env: the size of each value so
-        far; new values are added.
+        """Append random ops to `lines`, and return Python functions that compute these ops. env: the size of each value
+        so far; new values are added.
         """
         steps: "List[Callable[[Env], None]]" = []
         for _ in range(ops):
@@ -349,7 +349,7 @@ def test_drawn(target: str, tmp_path: Path) -> None:
     drawn_programs(target, tmp_path, COUNT)
 
 
-# The update is a part of the array that is updated; inside the branch both are parameters.
+# A dynamic-update-slice whose update is a part of the updated array: both reach the branch as parameters.
 OVERLAPPING = """HloModule m
 
 arm {
@@ -430,8 +430,8 @@ ENTRY e {
 
 
 def test_carried_squares(tmp_path: Path) -> None:
-    """A loop that squares several variables gives x^16. gcc 12 with AVX2 gives x^4 unless the generated loop prevents
-    that its steps are reordered.
+    """A loop that squares several variables gives x^16. gcc 12 with AVX2 would reorder its steps and give x^4, but the
+    generated loop prevents this.
 
     The loop stays a loop of the program, because tanh is not exact.
     """

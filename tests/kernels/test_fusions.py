@@ -67,7 +67,7 @@ class Node:
     dims: Tuple[int, ...]
     layout: Tuple[int, ...]
     cost: int
-    moved: bool = False    # only moves led to this value, so its bits must equal the reference's
+    moved: bool = False    # only moves computed this value, so its bits must equal the reference's
 
     @property
     def elements(self) -> int:
@@ -88,12 +88,12 @@ class Line:
 class Rows(NamedTuple):
     """The indices of a gather or scatter, and the windows that they select."""
 
-    rows: List[int]    # the numbers of indices, by dimension
-    indices: List[int]    # dimensions of the array of indices, including that of an index's components
+    rows: List[int]    # sizes of the array of indices without the dimension of an index's components
+    indices: List[int]    # sizes of the array of indices with the dimension of an index's components
     vector: int
     batching: List[int]    # batching dimensions in the array of indices
-    every: List[int]        # indices and windows
-    places: List[int]    # the window's dimensions in the gathered array
+    every: List[int]        # sizes of a gather's result and of a scatter's updates: `rows` mixed with the window's sizes
+    places: List[int]    # the dimensions of `every` that belong to the window
 
 
 class Draw:
@@ -111,7 +111,8 @@ class Draw:
     # ---- text ----
 
     def name(self, opcode: str) -> str:
-        """Return a name that may collide with others once it is a C identifier, or is a word of C or of the generator.
+        """Return a name for a value. It may be a word of C or of the generator, or equal another name once both are C
+        identifiers.
         """
         n = len(self.lines)
         taken = {line.name for line in self.lines}

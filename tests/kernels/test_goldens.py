@@ -2,7 +2,8 @@
 a change of a template or of `sett draw` shows in a golden's diff.
 
 `ninja bless` writes the goldens again. The golden of a template is the first kernel, in the modules below, that uses
-it. The golden of a file is the whole file of the smallest fusion.
+it. The goldens file_* are all files that a build writes for a fusion of one op (scalar_s64.hlo), except the reference
+and the manifest.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def test_every_kernel_shows_its_code() -> None:
             about = f"{part.name} of {module} for {target.name}"
             assert part.report.code, about
             shown = printed([*part.report.code.before, *part.report.code.text, *part.report.code.after])
-            # sums that are collected in the result itself have no code after a step
+            # an empty step is right for sums that are added up in the result's buffer
             assert (shown or getattr(part.loop, "to", 0)) and lines >= {line.strip() for line in shown}, about
 
 

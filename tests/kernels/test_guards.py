@@ -21,7 +21,7 @@ TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64", "p
 
 
 class Graph:
-    """The lines of an HLO text whose values have one type."""
+    """The lines of an HLO text. All values have one type."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype, self.lines = dtype, ["  z = " + plain(dtype, []) + " constant(" + ("true" if dtype == "pred" else "1") + ")"]

@@ -194,8 +194,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def called(fusion: hlo.Fusion, operands: "List[Any]", functions: ctypes.CDLL) -> "Tuple[List[Any], Callable[[], str]]":
-    """Return the reference's results, and a function that asks the fusion's proof about them: it returns "" if they are
-    right.
+    """Return the reference's results, and a function that runs the fusion's proof on these arrays. It returns "" if the
+    results are right, otherwise an error.
     """
     results = [np.zeros(leaf.elements, KINDS[leaf.dtype]) for _, leaf, _, _ in hlo.result_leaves(fusion.computation)]
     lists = [(ctypes.c_void_p * len(side))(*(a.ctypes.data for a in side)) for side in (operands, results)]

@@ -112,7 +112,7 @@ ENTRY swapped {
   ROOT r = (f32[20,30], f32[20,30]) tuple(a, b)
 }
 """
-# Ops that are not C text of maps, so the program first copies the matrices.
+# Ops whose kernels take only dense operands, so the program first copies the matrices.
 COPIED = {
     "sorted": "HloModule sorted\n\nless { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = pred[] compare(p, q), direction=LT }\n"
               "ENTRY sorted {\n  x = f32[20,30] parameter(0)\n  ROOT y = f32[20,30] sort(x), dimensions={1}, to_apply=less\n}\n",
@@ -182,7 +182,7 @@ def test_walks(target: str, device: str, tmp_path: Path) -> None:
     built = agree({**WALKS, **COPIED}, target, device, tmp_path)
     heroes = {of.name: of.hero for of in built}
     assert heroes["row_sums"] == heroes["column_sums"] == ("reduction" if device != "cpu-scalar" else "loop"), heroes
-    if device in ("cpu", "pocl-cpu"):  # rows of a larger matrix are still one kernel
+    if device in ("cpu", "pocl-cpu"):  # a softmax of rows of a larger matrix is one kernel, as for dense rows
         assert heroes["softmax"] == "rows"
 
 

@@ -102,7 +102,7 @@ def test_seventeen_thousand(tmp_path: Path) -> None:
     text = hashed(17000, 1280, 1280)
     begun = time.process_time()
     run.build(fusions(text)[0], tmp_path / "e", "opencl", run.Options())
-    assert time.process_time() - begun < 40    # a core that runs other work too is half as fast
+    assert time.process_time() - begun < 40    # on a busy machine a core may be half as fast
     (tmp_path / "m.hlo").write_text(text)
     before = os.times()
     done = gen("check", tmp_path / "m.hlo")

@@ -158,8 +158,8 @@ e {{
 @pytest.mark.parametrize("target, device", [("opencl", "pocl-cpu"), ("c", "cpu"), ("cuda-on-cpu", "sm_90")])
 def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
     """On CPUs, operands of a concatenation that read the same array are computed alternately, so that the array is read
-    once. This needs equally many blocks; steps alternate only if none is partial. Other operands are computed one
-    after another.
+    once. The operands must have equally many blocks. If they have no partial steps, they alternate step by step,
+    otherwise block by block. Other operands are computed one after another.
     """
 
     def rotated(dtype: str, rows: int, half: int, extra: int = 0) -> str:

@@ -2,9 +2,8 @@
 HLO ops and custom calls of LAPACK, with any size, batch and layout. Contradictory calls are errors with their place
 in the text.
 
-Signs and bases that a factorisation may choose are not compared with NumPy. There the product of the factors must
-equal the operand, and vectors must be orthonormal. SETT_SEED and SETT_COUNT select other random calls and their
-number.
+Signs and bases that a factorisation may choose are not compared with NumPy. There the product of the factors must equal
+the operand, and vectors must be orthonormal. SETT_SEED selects other random calls, SETT_COUNT their number.
 """
 
 from __future__ import annotations
@@ -164,7 +163,7 @@ class Drawn:
 OPS = ["cholesky", "potrf", "getrf", "triangle", "trsm", "geqrf", "orgqr", "gtsv", "perturbed", "syevd", "gesdd"]
 
 
-# For the other ops, `ninja test` compares only the kernels in C with NumPy.
+# `ninja test` runs three of OPS here. It tests the remaining ops only in C, against NumPy.
 @pytest.mark.parametrize("ops, target, device", [(("potrf", "triangle", "gesdd"), "c", "cpu"),
                                                  *(pytest.param(OPS, *pair, marks=pytest.mark.peer) for pair in ON)])
 def test_kernels_agree_with_the_reference(ops: "Sequence[str]", target: str, device: str, tmp_path: Path) -> None:
@@ -341,8 +340,8 @@ def of_cholesky(v: Values, text: str, folder: Path) -> None:
 
 
 def of_potrf(v: Values, text: str, folder: Path) -> None:
-    """Check a Cholesky factorisation. It does not read the other triangle of the operand, which the result must have
-    unchanged.
+    """Check a Cholesky factorisation. It reads one triangle of the operand. The result must have the operand's other
+    triangle unchanged.
     """
     a = v.normal()
     lower, n = code(text, "uplo") == "L", a.shape[-1]
@@ -439,7 +438,7 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
 
 def of_perturbed(v: Values, text: str, folder: Path) -> None:
     """A well-conditioned matrix gives the solution. A singular matrix gives an X that is finite, large, and almost in
-    the matrix's kernel.
+    the matrix's null space.
     """
     low, d, up, b = (v.normal(k) for k in range(4))
     low, d, up, b, x = ran(text, [low, d + 4 * (v.random.random(d.shape) < 0.7), up, b], folder)
@@ -451,7 +450,7 @@ def of_perturbed(v: Values, text: str, folder: Path) -> None:
     v.near(a @ x, b)
     *_, x = ran(text, [0 * low, 0 * d, 0 * up, b], folder / "zero")
     assert np.isfinite(x).all() and (np.abs(x) > 1e30 * np.abs(b)).all()
-    if n > 1:    # the Laplacian matrix of a path, whose kernel is the constant vectors
+    if n > 1:    # the Laplacian matrix of a path: its null space is the constant vectors
         ends = np.ones_like(d.real)
         ends[..., 1:-1] = 2
         *_, x = ran(text, [-np.ones_like(d), ends, -np.ones_like(d), b], folder / "singular")
@@ -555,8 +554,8 @@ def templates(text: str, device: str) -> "List[str]":
 
 
 def test_who_writes_matrices() -> None:
-    """A block of threads computes a matrix if it has at least 16 rows, or at least 5 rows and there are at most as many
-    matrices as the GPU has units.
+    """A block of threads computes a matrix if it has at least 16 rows, or at least 5 rows in a batch of few matrices,
+    at most one per multiprocessor of the GPU.
     """
     for count, n, block in ((1000, 16, True), (1000, 15, False), (100, 5, True), (100, 4, False), (1, 400, True)):
         text = module(typed("f32", (count, n, n)), [typed("f32", (count, n, n))], "cholesky", "lower=true")

@@ -208,8 +208,8 @@ def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
 
 
 def test_entries_without_fusions() -> None:
-    """Calls of a computation that contains a fusion are inlined at any depth. Beside a fusion, the call of a computation
-    without fusions is a fusion of its own.
+    """Calls of a computation that contains a fusion are inlined at any depth. If an entry has a fusion, a call of a
+    computation without fusions becomes a separate fusion.
     """
     text = ADD + "".join(f"deep{k} {{\n  p = f32[] parameter(0)\n  ROOT c = f32[] {what}\n}}\n" for k, what in enumerate(
         ["fusion(p, p), kind=kLoop, calls=add", "call(p), to_apply=deep0", "call(p), to_apply=deep1"]))
@@ -252,7 +252,7 @@ def test_barriers(launched: bool, tmp_path: Path) -> None:
     assert [floats(r) for r in run(text, [packed([1, 2, 3])], "c", tmp_path)] == [[-2, -4, -6], [1, 2, 3], [-1, -2, -3]]
 
 
-# ---- a transformer block: divided into fusions by XLA, and the module before that ----
+# ---- a transformer block: as fusions by XLA, and as the module before XLA's optimisation ----
 
 BLOCK, UNCUT = ((ROOT / "tests" / "hlo" / f"transformer_block{name}.hlo").read_text() for name in ("", "_unoptimised"))
 FUSIONS, DOTS = 22, 6
@@ -316,7 +316,9 @@ def block(given: "Dict[str, List[float]]") -> List[float]:
 @pytest.mark.parametrize("text", [BLOCK, UNCUT], ids=["cut", "uncut"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_block(target: str, text: str, tmp_path: Path) -> None:
-    """The whole block is right through `gen run`: as XLA's fusions, and as one fusion made of the original module."""
+    """The whole transformer block is right through `gen run`: as XLA's fusions, and as one fusion made of the original
+    module.
+    """
     assert len(hlo.fusions(hlo.parse(text, "m.hlo"))) == (FUSIONS if text is BLOCK else 1)
     draw = random.Random(8)
     given = {name: floats(packed([draw.gauss(1 if name[0] == "g" else 0, 0.3) for _ in range(math.prod(dims))])) for name, dims in DIMS.items()}

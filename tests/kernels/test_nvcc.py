@@ -31,7 +31,7 @@ FOLDERS = {"own": [ROOT / "tests" / name for name in ("kernels", "tilings", "hlo
            "peer": [PEER / name for name in ("seeds", "hlo", "fusions")]}
 AT_ONCE = 24
 NUMBERS = {"sm_80": 0, "sm_90": 1}
-# What the texts include, included once outside the namespaces.
+# All headers that the texts include. They are included once, outside the namespaces.
 HEAD = "".join(f"#include <{name}>\n" for name in (
     "cuda_runtime.h", "cuda_fp16.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"))
 

@@ -144,8 +144,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_panels_of_loops(name: str) -> None:
-    """An operand that no iteration changes is copied into panels before the loop, unless the loop may run few times or
-    is inside a branch.
+    """An operand that no iteration changes is copied into panels before the loop. This is not done for loops that may
+    run few times or are inside a branch.
     """
     text, wanted = CASES[name]
     assert places(text) == wanted
@@ -224,8 +224,8 @@ def test_values_of_weights(target: str, tmp_path: Path) -> None:
 
 
 def test_weights_of_a_loop(tmp_path: Path) -> None:
-    """prepare also copies weights that a loop's body reads: once moved before the loop, the copy depends on nothing
-    else.
+    """prepare also copies weights that a loop's body reads, because a copy that is moved before the loop depends only
+    on the weights.
     """
     weights = f"  c = f32[64,64] constant({literal(matrix(64, 64, 5), [64, 64])})\n"
     text = text_of(loop("outer", COUNTED, weights + PRODUCT.replace("(x, w)", "(x, c)")))

@@ -415,8 +415,8 @@ def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_wrong_kernels_are_found(tmp_path: Path) -> None:
-    """If a kernel in a loop's body is wrong, `gen check` names the call that has it. If the statement is wrong only in
-    the program itself, and right in the traced copy that keeps all values, the whole program fails.
+    """If a kernel in a loop's body is wrong, `gen check` names the call of this kernel. If the kernel is wrong only in
+    the program, but right in m_traced.c, the copy that stores the result of each call, the whole program fails.
     """
     found = {}
     for name, files in (("whole", ("m.c",)), ("both", ("m.c", "m_traced.c"))):
@@ -461,8 +461,8 @@ def deep(steps: int) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
-    """All values are compared for ordinary inputs, although the error of the whole has no bound: the parts are compared
-    one by one.
+    """The error of a long fusion may have no bound. Its parts are compared one by one, so for ordinary inputs all
+    values are compared.
     """
     device_or_skip(target)
     results = run.check_built([run.build(program(deep(8)), tmp_path, target, run.Options())], target, run.Options(rounds=3))
@@ -481,8 +481,8 @@ def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
 
 
 def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
-    """A scatter without updates is compared as a part of a fusion: its scratch array is a parameter of the parts that
-    read it.
+    """In a check of a fusion by parts, a scatter without updates is one part. The parts that read its result get it as
+    a parameter.
     """
     text = deep(5).replace("d0 = f32[16,16] dot(x,", """at = s32[0,1] constant({})  new = f32[0,16] constant({})
   same = f32[16,16] scatter(x, at, new), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add

@@ -299,8 +299,9 @@ LATE = {
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A row's results are computed from kept values just before the values of the next row replace them. Results that
-    need more of their row are computed at once.
+    """The last stage of a row can run together with the stage before it of the next row. It then computes each result
+    just before the next row's values replace the stored ones. If a result needs more of its row, the last stage runs
+    separately.
     """
     for name, (text, late) in of_part(LATE.items(), part):
         (fusion,) = fusions(text)
@@ -317,8 +318,8 @@ def shifted(far: str) -> str:
 
 
 def both_ways() -> str:
-    """Return a fusion that alternates directions: sums of rows scale the elements, the scaled columns are summed, and
-    these sums scale elements whose rows are summed again.
+    """Return a fusion that alternates between rows and columns. Sums of rows scale the elements, sums of the scaled
+    columns scale the elements again, and then the rows are summed again.
     """
     t = Text("f32", [64, 64], [1])
     x = t.parameter(t.dims)

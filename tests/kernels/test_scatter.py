@@ -198,9 +198,9 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """If a dimension of the window has a longer stride in memory than the rows of updates, its loop is outside the rows'
-    loop, unless an index depends on it. Updates of one element keep their order, as f32 sums and overwriting updates
-    show.
+    """If a dimension of the window has a longer stride in memory than the rows of updates, its loop is outside the
+    rows' loop. This is not done if an index depends on the dimension. Updates of one element keep their order, as f32
+    sums and overwriting updates show.
     """
     every = {
         "shared": (text("f32", "6,40", "700,1", "6,700", window="0", inserted="1", to="1"), ["i0", "i1"]),
@@ -219,9 +219,9 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """If each of two parts handles the updates of its own rows, indices in and out of range are right: of all widths,
-    with several dimensions, with a smaller last part, and with rows so short that rows of both parts are in one cache
-    line.
+    """If each of two work-items handles the updates of one part of the rows, the results are right for indices in and
+    out of range: of all widths, with several dimensions, with a smaller last part, and with short rows, so that rows of
+    both parts are in one cache line.
     """
     every = {
         "bytes": text("s32", "200", "5003,1", "5003", inserted="0", kind="s8"),

@@ -185,7 +185,7 @@ def by(key: str, t: str = "s32", others: Sequence[str] = ()) -> str:
     return f"c {{\n{sides}{rest}  ROOT r = pred[] compare(ak, bk), direction=LT\n}}\n"
 
 
-# keys: x, or a constant for some value of x; "swapped": two values have each other as key
+# ops that compute a key k: x, except that some values of x get a constant; in "swapped" the key of 5 is 7, and that of 7 is 5
 KEYS = {
     "constant": "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  seven = s32[] constant(7)\n  k = s32[] select(e, seven, x)\n",
     "small": "  z = s32[] constant(-1)\n  e = pred[] compare(x, z), direction=GT\n  k = s32[] select(e, x, z)\n",
@@ -279,8 +279,8 @@ def test_places(tmp_path: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_over_the_operand(target: str, tmp_path: Path) -> None:
-    """A short row is sorted in its operand's buffer, with zeros and NaNs in their order, unless the operand is needed
-    later.
+    """A short row is sorted in its operand's buffer if the operand is not needed later. Zeros of both signs and NaNs
+    keep their order.
     """
     rng = numpy.random.default_rng(4)
     x = rng.integers(-4, 4, (40, 201)).astype(numpy.float32)

@@ -268,7 +268,7 @@ def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
     found = [kernel for file in files for kernel in file.kernels if kernel.hero == "strips"]
     assert len(found) > len(texts) // 2
     assert not any(buffer in kernel.nest.between for kernel in found for buffer in kernel.buffers)
-    # products in several panels; each matrix has two strips
+    # each matrix is computed in two strips (blocks of rows), and the products in several panels
     assert [strips.count for strips in strips_of(by_keys(96, 128))] == [2] and [
         strips.count for strips in strips_of(by_keys(80, 192))] == [2]
     # if the values have few columns, a separate kernel multiplies them as small matrices

@@ -128,7 +128,8 @@ def test_small_kernels_are_one_launch() -> None:
     assert not any(chains(16, "opencl-gpu"))
 
 
-# A program whose work-items record their thread, and wait up to 20 seconds for a second thread to start one.
+# A program in which each work-item records whether another thread than the caller runs it. A work-item waits, at most
+# 20 seconds, until both the caller and another thread have started a work-item.
 SLOW = """
 #include "fusion.h"
 #include <pthread.h>

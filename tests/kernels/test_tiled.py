@@ -216,8 +216,8 @@ def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: 
 
 
 def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole tiles are moved in whole cache lines. In a large array with partial tiles at its ends, everything but these
-    ends is.
+    """Whole tiles are moved in whole cache lines. In a large array with partial tiles at its ends, only these partial
+    tiles are moved in another way.
     """
     for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 rows interleaved", "2 rows interleaved", "2 elements joined", "2 elements joined")),
                             ("s8_8_128_4_1", ("4 rows interleaved", "4 rows interleaved", "4 elements joined", "4 elements joined"))):
@@ -297,14 +297,14 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
         (fusion,) = fusions(text)
         made = pipeline.target_file(fusion, target)
         assert ("load_pieces" in made.text) == (name != "t8"), name    # in t8 only eight rows are adjacent
-        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name    # rows that begin inside a cache line carry a whole tile over to the next
+        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name    # t0 to t6 load a tile while they store the previous tile
     agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With bursts two tiles are carried at a time. The matrices of a batch begin at one position in a cache line, at
-    several, or at any.
+    """With bursts, the kernel processes two tiles at a time. The first elements of a batch's matrices are at one
+    position in a cache line, at several, or at any.
     """
     told_of_bursts(bursts, monkeypatch)
     texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"
@@ -320,8 +320,8 @@ def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, mo
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
 @pytest.mark.parametrize("target", ["opencl", "c"])
 def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:
-    """If rows are read side by side, the kernel prefetches the rows that it reads next. The prefetch distance is the
-    number of elements until then. Blocks above 64 KiB are not prefetched.
+    """If rows are read side by side, the kernel prefetches 32 KiB beyond the bytes that it has read. Blocks of rows
+    above 64 KiB are not prefetched.
     """
     size = 2 if dtype == "bf16" else 1
     elements = (1 << 24) // size

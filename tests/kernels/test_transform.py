@@ -33,8 +33,8 @@ from gen.targets import TARGETS
 
 
 def text(kind: str, dims: "tuple[int, ...]", count: int, part: str = "f32", layout: str = "") -> str:
-    """Return a module with an fft over the last `count` dimensions. dims: of the operand or result that has all
-    elements; the other one may be half a spectrum.
+    """Return a module with an fft over the last `count` dimensions. dims: the sizes of a whole array. The result of
+    RFFT and the operand of IRFFT are half spectra of such an array.
     """
     number = {"f32": "c64", "f64": "c128"}[part]
     half = (*dims[:-1], dims[-1] // 2 + 1)

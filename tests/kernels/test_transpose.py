@@ -89,11 +89,11 @@ class Draw:
             k = self.r.randrange(len(t[2]))
             row = self.parameter(t[1], [t[2][k]])
             roots[0] = t = self.binary(t, self.emit(t[1], t[2], f"broadcast({row[0]}), dimensions={{{k}}}"))
-        if "side" in kinds:    # in the order of the parameter
+        if "side" in kinds:    # a result that is not transposed
             roots.append(self.unary(p))
         if "second" in kinds:    # another transpose with the same permutation
             roots.append(self.transposed(self.parameter(self.r.choice(DTYPES), self.dims), order))
-        if "other" in kinds:          # and one with another permutation
+        if "other" in kinds:          # another transpose with another permutation
             further = list(order)
             self.r.shuffle(further)
             roots.append(self.transposed(p, further))
@@ -185,8 +185,8 @@ OVERLAP = """e {
 
 
 def channels(source: str, result: str, dims: "List[int]", order: "List[int]", weighted: int = -1) -> str:
-    """Return a transpose that converts (if the types differ) and, with `weighted`, multiplies by a weight per index of
-    that dimension of the result.
+    """Return a transpose that converts (if the types differ) and, with `weighted`, multiplies by weights: one for each
+    index of dimension `weighted` of the result.
     """
     out = [dims[k] for k in order]
     lines = [f"p0 = {shape(source, dims, range(len(dims))[::-1])} parameter(0)",
@@ -203,8 +203,8 @@ def channels(source: str, result: str, dims: "List[int]", order: "List[int]", we
 
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, 16, BATCH)))
 def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minor dimension of 2 to 8 elements moves to the front and back: every width, rows that fill registers or end
-    inside one, with conversions and weights per channel.
+    """Transposes that move a minor dimension of 2 to 8 elements to the front, or back, agree: for every width, for rows
+    that fill registers or end inside one, with conversions, and with a weight per channel.
     """
     uncached(monkeypatch)
     first_of, last_of = [0, 2, 1], [0, 2, 1]

@@ -259,7 +259,7 @@ def entry(lines: str) -> str:
 
 @pytest.mark.parametrize("count, where", [(1024, "text"), (1025, "file")])
 def test_limit(count: int, where: str) -> None:
-    """A constant of 4 KiB is in the text; one with one more element is in the file."""
+    """A constant of 4 KiB is in the text; a constant with one more element is in the file."""
     values = literal([float(k) for k in range(count)], [count])
     texts, about = pipeline.files(program(entry(
         f"  c = f32[{count}] constant({values})\n  s = f32[1000] slice(c), slice={{[0:1000]}}\n"

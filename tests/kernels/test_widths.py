@@ -135,7 +135,9 @@ def test_counted(target: str, device: str, tmp_path: Path) -> None:
 
 
 def test_counts_in_32_bits() -> None:
-    """The counters of JAX's random bits are computed in 32 bits. If a value exceeds 2^32 they are computed in 64."""
+    """The counters of JAX's random bits are computed in 32 bits. If a counter exceeds 2^32, the counters are computed
+    in 64 bits.
+    """
     def opcodes(size: int, by: int) -> "List[Tuple[str, str]]":
         text = f"""ENTRY e {{
   i = u64[{size}] iota(), iota_dimension=0

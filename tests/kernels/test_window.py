@@ -136,8 +136,8 @@ def test_elements_a_few_apart(target: str, device: str, part: str, tmp_path: Pat
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A register whose elements go backwards in memory is one vector, reversed. This works from the first element of an
-    array on, for every width.
+    """A register whose elements go backwards in memory is one vector, reversed. The results agree for elements of every
+    width, also at the first element of an array.
     """
     texts = {}
     for number, dtype in enumerate(["f32", "bf16", "f16", "f64", "u8", "pred", "s32"]):
@@ -255,8 +255,8 @@ GRADIENTS = {
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_windows_select_along_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """On CPUs, a select-and-scatter along the contiguous dimension combines the selected elements window by window. It
-    agrees where parts meet, for ties, NaNs, and windows without elements.
+    """On CPUs, a select-and-scatter along the contiguous dimension combines the selected elements window by window. The
+    results agree for ties, NaNs, windows without elements, and windows that reach into the rows of two work-items.
     """
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
@@ -329,7 +329,7 @@ def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, 
 
 
 @pytest.mark.parametrize("source", [
-    _pool("f32", "subtract", "300,320", "9,10", "size=32x32 stride=32x32"),      # subtract keeps its order, so one kernel
+    _pool("f32", "subtract", "300,320", "9,10", "size=32x32 stride=32x32"),      # one kernel, because the order of subtractions must not change
     _pool("f32", "add", "300,320", "150,160", "size=2x2 stride=2x2"),    # elements are picked from whole vectors
     _pool("f32", "add", "96,100,64", "95,99,64", "size=2x2x1"),    # whole registers along the minor dimension
     _pool("f32", "add", "64,64", "2,2", "size=32x32 stride=32x32"),              # small

@@ -121,8 +121,8 @@ def test_wrong_maps_are_found(fault: str) -> None:
 
 
 def test_wrong_map_of_a_loop_is_found() -> None:
-    """For a square array a transposed write is accepted, for another shape it is found. A result that nothing writes is
-    found too.
+    """The proof accepts a map that writes each element once, although in reverse order. It finds a map that writes some
+    elements twice, and a result that nothing writes.
     """
     (fusion,) = drawn.fusions(REDUCED)
     made = nests.planned(fusion).nests
@@ -133,7 +133,7 @@ def test_wrong_map_of_a_loop_is_found() -> None:
     assert isinstance(nest, plan.Reduction) and nest.sides
     side = nest.inputs.roots[-1]
     nest.inputs.roots[-1] = replace(side, map=side.map.replace("(i0, i1),", "(i0, 639 - i1 * 1),"))
-    assert proofs.written_once(made, where) is None    # each element once, but at other places
+    assert proofs.written_once(made, where) is None    # each element is still written once
     nest.inputs.roots[-1] = replace(side, map=side.map.replace("(i0, i1),", "(i0, (i1 * 2) mod 640),"))
     assert proofs.written_once(made, where) is not None
 
@@ -195,7 +195,8 @@ e {
     [(35 * 9, LoopSchedule(threads=2, chunks=3, lanes=16, blocked=True, row=35)), (1023 * 8, LoopSchedule(chunks=4, lanes=16, vec=2, blocked=True, row=1023)),
      (33 * 5, LoopSchedule(threads=8, chunks=2, vec=4, row=33))], ids=str)
 def test_walks(elements: int, loop: LoopSchedule) -> None:
-    """A loop reaches each position once, by counting the values of the kernel's variables and by the algebra."""
+    """A loop reaches each position once. The algebra proves it, and all values of the kernel's variables are counted.
+    """
     found = loop.thread_map(elements)
     back = algebra.call("map", "inverse", algebra.call("map", "dims", found))
     assert not back.startswith("no: ") and f"d0 in [0, {elements - 1}]" in back, back

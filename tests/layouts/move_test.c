@@ -100,8 +100,8 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
   for (;;) {
     int rest[4][4], choices[4], choose[4] = {0, 0, 0, 0};
-    /* the elements that lane d still needs after it has received lane i's word, unless another lane's word leaves fewer
-     */
+    /* rest[d]: for each word that lane d can receive, the elements that it then still needs; words that are no better
+     * than another word are left out */
     for (d = 0; d < 4; ++d) {
       int j;
       choices[d] = 0;

@@ -113,8 +113,8 @@ static int period(const model *m, int tile, int stride) {
   }
 }
 
-/* Return 1 if two digits overlap, that is, if neither digit's stride is a multiple of the range that the other one
- * covers. */
+/* Return 1 if two digits overlap, that is, if neither digit's stride is a multiple of the other digit's stride times
+ * size. */
 static int overlaps(const model *m, int tile, int stride) {
   int i, j;
   for (i = 0; i < m->rank; ++i)
@@ -535,8 +535,9 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
 
 /* ---- 6: the same owners ---- */
 
-/* Return, by the definition, 0 (different), 1 (the same owners) or 2 (the same slots too), for ids below these numbers.
- * With size 0, subgroups and threads are independent; otherwise thread t is in subgroup t / size. */
+/* Compare two layouts by the definition. Return 0 (different), 1 (the same owners) or 2 (the same slots too). size 0:
+ * each of `subgroups` subgroups has `threads` threads; otherwise there are subgroups * size threads, and thread t is in
+ * subgroup t / size. */
 static int same_by_loops(const model *a, const model *b, int subgroups, int threads, int size) {
   static int x[CELLS], y[CELLS];
   int g, t, d, slots, answer = 2;
@@ -571,7 +572,7 @@ static model neighbour(const model *m) {
   return n;
 }
 
-/* Return 1 if the answer means the same as the number that same_by_loops returns. */
+/* Return 1 if the answer agrees with `expected`, a result of same_by_loops. */
 static int says(sett_nested_answer answer, int expected) {
   return answer.yes == (expected > 0) && answer.no == (expected == 0) && answer.same_slots == (expected == 2) &&
          !answer.error;

@@ -196,7 +196,7 @@ static size_t layout(char *text, size_t at, size_t capacity) {
   return at;
 }
 
-/* Layouts of the other notations, in which a few characters are then changed. */
+/* Layouts of notations other than CuTe's. The test changes a few of their characters. */
 static const char *const arrays[] = {
     "64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)",
     "64@#mosaic_gpu.TiledLayout<[[64], [16], [8], [1]], warp_dims = [-4], lane_dims = [-2, #mosaic_gpu.Replicated<times = 4>], vector_dim = -1>",

@@ -354,7 +354,7 @@ int main(int argc, char **argv) {
   };
   long pairs = argc > 1 ? atol(argv[1]) : 20000;
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  /* times that each chosen pair is tried, with other addresses and pieces */
+  /* number of tries of each chosen pair, each with other addresses and pieces */
   long times = argc > 3 ? atol(argv[3]) : 4;
   most = 1 << 20;
   for (size_t i = 0; i < sizeof chosen / sizeof *chosen; ++i) check_text(chosen[i][0], chosen[i][1], times);

@@ -559,7 +559,7 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
         elif not said.startswith("no: "):
             counts["yes"] += 1
             made = table_of(said)
-            if made.kind == "padded":  # already in Triton's notation, but no linear layout
+            if made.kind == "padded":  # a padded layout, which is in Triton's notation but not linear, stays as it is
                 assert said == text
                 continue
             assert made.kind in (notation, "padded" if notation == "triton" else notation) and compare(table, made) == "yes", (text, notation, said)
@@ -646,8 +646,8 @@ def test_sizes_that_are_no_powers_of_two() -> None:
 # ---- size 0 -------------------------------------------------------------------------------------------------------------------------------------------
 
 def empties(count: int, seed: int) -> "list[tuple[str, list[int], list[int]]]":
-    """Return arrays without elements, in the four notations that can have them: each with its dimensions, and the
-    dimensions in the layout's order, outermost first.
+    """Return arrays without elements, in the four notations that allow them, as (text, sizes of the dimensions, numbers
+    of the dimensions from the outermost to the innermost).
     """
     rng, found = random.Random(seed), []
     for _ in range(count):
@@ -711,7 +711,7 @@ def test_empty_arrays() -> None:
     for (a, b), said in zip(pairs, answers("same", [[a[0], b[0]] for a, b in pairs])):
         want = "yes" if a[1] == b[1] else "no: different numbers of dimensions" if len(a[1]) != len(b[1]) else "no: different sizes"
         if notation_of(a[0]) == notation_of(b[0]) == "cute":
-            want = "yes"  # CuTe layouts are compared as functions of an integer, and no integer has a value
+            want = "yes"  # compared as functions of an integer: empty layouts have no values, so all are equal
         assert said == want, (a, b, said)
 
 

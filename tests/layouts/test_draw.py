@@ -107,7 +107,9 @@ def test_tiled_shapes(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_cute(seed: int) -> None:
-    """A CuTe layout with two modes of two leaves each, before a swizzle. The first leaf of a mode is the fastest."""
+    """The picture of a CuTe layout with a swizzle is right. Each of the two modes has two sizes, of which the first is
+    the fastest.
+    """
     drawn_by = random.Random(seed)
     shape, stride = [drawn_by.randint(1, 4) for _ in range(4)], [drawn_by.randint(0, 20) for _ in range(4)]
     bits, base = drawn_by.randint(0, 2), drawn_by.randint(0, 2)
@@ -129,7 +131,9 @@ def test_strides_of_every_rank() -> None:
 
 
 def test_blocks_of_onednn() -> None:
-    """The oneDNN tag aB4b on 3 x 6: two blocks of four columns, the second padded."""
+    """A picture shows the blocks of a oneDNN tag: aB4b on 3 x 6 has two blocks of four columns, and the second is
+    padded.
+    """
     same(["3x6@aB4b"], (3, 8), lambda a, b: str(a * 8 + b) if b < 6 else ".")
     same(["6x3@Ab4a"], (8, 3), lambda a, b: str((a // 4 * 3 + b) * 4 + a % 4) if a < 6 else ".")
 

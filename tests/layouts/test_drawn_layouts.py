@@ -231,7 +231,9 @@ def table_of(text: str) -> Table:
 
 
 def stretched(table: Table, sizes: "list[int]"):
-    """Return the values repeated for larger numbers of lanes and warps, as in IREE's notation, where ids wrap."""
+    """Return the values repeated for `sizes` lanes and warps: in IREE's notation ids are taken modulo the number of
+    lanes or warps.
+    """
     values = table.values
     for k, (mine, size) in enumerate(zip(table.inputs, sizes)):
         if k > 0 and mine < size and size % mine == 0:
@@ -242,9 +244,9 @@ def stretched(table: Table, sizes: "list[int]"):
 def same(a: Table, b: Table, through: str = "") -> bool:
     """Return whether two tables are the same function. In distributions to threads, inputs of size 1 do not count.
 
-    through: the notation that b was converted to in between, which loses information. CuTe does not give the sizes of
-    the array, the names of the inputs, or a dimension along which nothing moves. In IREE's notation ids wrap, so
-    copies in further lanes are lost.
+    through: a notation that b was converted to and back from, which loses information. CuTe does not give the sizes of
+    the array, the names of the inputs, or a dimension along which nothing moves. In IREE's notation ids wrap, so copies
+    in further lanes are lost.
     """
     if a.owners != b.owners:
         return False
@@ -367,8 +369,8 @@ def is_shape(values) -> bool:
 
 
 def is_cute(table: Table) -> bool:
-    """Return whether the values are shape:stride or, in memory, S<B,M,S> o OFFSET o shape:stride, by trying all
-    swizzles.
+    """Return whether a CuTe layout has these values: shape:stride or, in memory, S<B,M,S> o OFFSET o shape:stride. All
+    swizzles are tried.
     """
     if table.owners:
         return owner_digits(table) is not None
@@ -417,7 +419,7 @@ def owner_digits(table: Table) -> "list | None":
 
 
 def three(table: Table) -> "Table | None":
-    """Return the table over (register, lane, warp), or None if another input has several values."""
+    """Return the table over (register, lane, warp), or None if the input block has several values."""
     if any(size > 1 for size in table.inputs[3:]):
         return None
     shape = [*table.inputs[:3], *([1] * (3 - len(table.inputs[:3])))]
@@ -461,8 +463,8 @@ def divisors(n: int) -> "list[int]":
 
 
 def is_iree(table: Table) -> bool:
-    """Return whether a nested layout of IREE has these values, by trying the tiles of slots that remain beside the tiles
-    of threads and subgroups.
+    """Return whether a nested layout of IREE has these values. The tiles of threads and subgroups follow from the
+    values; all tiles of a thread's slots are tried.
     """
     table = three(table)
     digits = table and owner_digits(table)

@@ -31,8 +31,8 @@ COUNT = int(os.environ.get("SETT_COUNT", "60"))
 class Side(NamedTuple):
     text: str    # the layout's text, an argument of the command
     table: Table
-    lanes: int  # size of a fragment's subgroup; 0 if the layout gives the number of lanes, or nothing does
-    dims: "Tuple[int, ...]" = ()  # dimensions of an array whose sizes are not powers of two; an index outside them is no element
+    lanes: int  # size of the subgroup, stated only by fragments; 0 in other layouts
+    dims: "Tuple[int, ...]" = ()  # sizes of the array if they are not powers of two: indices beyond them have no element
 
 
 def size_of(side: Side, k: int) -> int:
@@ -235,7 +235,8 @@ TYPES = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned
 
 
 def program(jobs: "Dict[int, Tuple[Case, Said, str, str]]", lanes: int, folder: Path) -> str:
-    """Run the code of all jobs and return what each counted, one line per job. lanes: the warp size of the CUDA code.
+    """Run the code of all jobs. Return its output: one line per job with the numbers that the code counted. lanes: the
+    warp size of the CUDA code.
     """
     calls, data, cuda = [], [], []
     for index, (case, said, c, d) in jobs.items():
@@ -336,7 +337,7 @@ def fragment_pairs() -> "List[Tuple[Side, Side]]":
 
 @pytest.mark.peer
 def test_fragments_quick(tmp_path: Path) -> None:
-    """Moves between some fragments of matrix instructions with the same shape."""
+    """Moves between some fragments of matrix instructions with the same shape are right."""
     pairs = random.Random(1).sample(fragment_pairs(), 12)
     kinds = {said.kind for said in ran([case_of(a, b, bits) for (a, b), bits in zip(pairs, itertools.cycle([32, 16, 8, 64]))], tmp_path)}
     assert {"registers", "shuffles"} <= kinds
@@ -345,7 +346,9 @@ def test_fragments_quick(tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_fragments_all(bits: int, tmp_path: Path) -> None:
-    """Moves between all operands of matrix instructions with the same shape, each in two of the four element widths."""
+    """Moves between all operands of matrix instructions with the same shape are right. Each is tested in two of the
+    four element widths.
+    """
     pairs = fragment_pairs()[bits in (8, 32)::2]
     assert len(pairs) > 150
     assert len(ran([case_of(a, b, bits) for a, b in pairs], tmp_path)) == len(pairs)
@@ -443,8 +446,8 @@ def drawn(seed: int, count: int) -> "List[Case]":
 
 @pytest.mark.peer
 def test_drawn(tmp_path: Path) -> None:
-    """Moves between random linear layouts, encodings and nested layouts, with copies, several warps, and sizes that are
-    not powers of two.
+    """Moves between random linear layouts, encodings and nested layouts are right, with copies, several warps, and
+    sizes that are not powers of two.
     """
     said = ran(drawn(7, COUNT // 4), tmp_path)
     assert len(said) > COUNT // 8 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
@@ -502,7 +505,7 @@ def of_no_powers_of_two(count: int) -> "List[Case]":
 
 
 def test_sizes_that_differ() -> None:
-    """Registers outside the array hold nothing. A layout moves nothing to itself; an array of another size is a no."""
+    """A move from a layout to the same layout moves nothing. If the sizes of the arrays differ, the answer is no."""
     blocked = "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>"
     assert one("move", f"24x16@{blocked}", f"24x16@{blocked}") == (0, "registers\nthe same registers: nothing moves")
     assert one("move", f"24x16@{blocked}", f"32x16@{blocked}") == (1, "no: the sizes of the arrays differ: 24 and 32")
@@ -528,8 +531,8 @@ def of_other_warps() -> "List[Case]":
 
 
 def of_no_whole_warps() -> "List[Case]":
-    """Return moves of CuTe's layouts with 48 or 20 threads, which are not whole warps. Threads 48 to 63 hold nothing,
-    and beside a layout of 32 lanes neither do lanes 20 to 31.
+    """Return moves of CuTe's layouts with 48 or 20 threads, which are not whole warps. Threads 48 to 63 hold nothing.
+    If the other layout has 32 lanes, lanes 20 to 31 hold nothing.
     """
     whole = "{register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = []} -> {dim0 = 256}"
     few = "(20,8):(1,20)"
@@ -668,8 +671,9 @@ int main(int argc, char **argv) {
 
 
 def test_reorder() -> None:
-    """A reorder between a blocked tag and a plain tag, in both directions. A layout that gives two indices one offset,
-    or does not begin at 0, is a no with a witness. Distributions to threads are no arrays in memory.
+    """`move` reorders an array between a blocked tag and a plain tag, in both directions. If a layout gives two indices
+    one offset, or does not begin at 0, the answer is a no with a witness. An array in memory and a distribution to
+    threads cannot be mixed.
     """
     assert one("move", "2x17x3x3@aBcd16b", "2x17x3x3@abcd") == (
         0, "reorder 306, zeros 0\nfrom u32[2,17,3,3]{3,2,1,0:T(16,1,1)}: 576 places, 270 of them not read\nto u32[2,17,3,3]{3,2,1,0}: 306 places\n"

@@ -333,7 +333,7 @@ def test_defects() -> None:
     wide = short("2,1 3,1 2,1 4,4 1,2 1,0 1,4")  # the factors do not divide each other; IREE returns 24x8
     status, text = algebra.run("nested", "reshape", wide, "32,12")
     assert status == 2 and no in text
-    # a bound inside a thread's elements: the threads after it get fewer, too
+    # a bound inside thread 1's elements: thread 0 keeps 2 elements, thread 1 gets 1
     assert [answer("bound", short("1 1 2 2 1 0 1"), "0", "0", thread, "3") for thread in "01"] == ["2", "1"]
     # mma.sync e4m3 A has 16 values, not 2x2x2
     assert ints(answer("mma", "NV_MMA_SYNC_F32_16x8x32_F8E4M3FN", "a").split("\t")[2]) == [1, 1, 2, 2, 1, 4]
@@ -392,8 +392,8 @@ def test_contractions_peer() -> None:
 
 
 def test_contraction() -> None:
-    """A contraction with two subgroups along m and four along n: rows from 32 on belong to subgroup 4. A scaled product
-    has two loops over k.
+    """If a contraction has two subgroups along m and four along n, rows from 32 on belong to subgroup 4. A scaled
+    product has two loops over k.
     """
     made = answer("contract", "MFMA_F32_16x16x16_F16", "acc", "mnk", "64,64,32", "2,4,1", "0,1").split("\t")[0]
     assert made == short("2,4 2,1 1,1 4,16 4,1 4,1 16,1") and answer("owner", made, "32,0") == "4,0,0"

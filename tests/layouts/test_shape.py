@@ -422,7 +422,7 @@ def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
             return None
         dims, out, order = found.groups()
         if [ints(dims)[d] for d in ints(order)] != list(ints(out)):
-            return None  # the row is no transpose; XLA takes the sizes from the result
+            return None  # no transpose: the permutation does not give the sizes of the result
         return answer("normal", dims, order).replace("\t", " perm=")
     raise AssertionError(f"unknown kind of row: {kind}")
 
@@ -453,7 +453,8 @@ def test_peer_numbers() -> None:
 
 
 def test_same_bytes() -> None:
-    """Bitcasts between tiled arrays. XLA looks only at minor_to_major; the answer in brackets is XLA's where it differs.
+    """Bitcasts between tiled arrays get the right answer. XLA looks only at minor_to_major; where its answer differs,
+    it is in brackets.
     """
     cases = [
         ("f32[8,256]{1,0:T(8,128)}", "f32[2048]{0:T(1024)}", "element 257 (row-major) is at position 129"),  # [yes]
@@ -579,8 +580,8 @@ def transposed(sizes: "list[int]", order: "list[int]") -> "tuple[list[int], list
 
 def test_orders_of_formats() -> None:
     """`formats --orders` lists, for each choice of the two most minor dimensions, the cheapest format, fewest bytes
-    first. Each row equals what `formats` says for its order, and states the transpose that leads there with the bytes
-    read and written.
+    first. Each row equals what `formats` says for its order, and states the transpose into this order, with the bytes
+    that it reads and writes.
     """
     rng, moves = random.Random(5), 0
     for _ in range(40):
@@ -640,8 +641,8 @@ def test_verbs_without_words() -> None:
 
 
 def test_first_tile_and_cuts() -> None:
-    """`shape tile` gives, for each dimension, the multiple at which a cut may begin. `shape cut` gives the layout of
-    such a part: tiles that fit stay, larger tiles shrink, a tail is removed.
+    """`shape tile` gives, for each dimension, the multiple at which a cut may begin. `shape cut` gives the layout of a
+    part that is cut out: tiles that fit stay, larger tiles shrink, and padding from L(..) is removed.
     """
     for shape, by in [("f32[6,170,160]{2,1,0:T(8,128)}", "1,8,128"), ("f32[170,160,6]{0,2,1:T(8,128)(2,1)}", "128,1,8"), ("f32[18]{0:T(4)}", "4"),
                       ("f32[9,5]{1,0:T(4,2,2)}", "1,1"), ("f32[9,5]{1,0:T(*,4)}", "1,1"), ("f32[9,5]{1,0:T(2,4)(*,2)}", "1,1"), ("f32[9,5]{0,1}", "1,1"), ("f32[]", "")]:
@@ -809,7 +810,7 @@ int main(int argc, char **argv) {
 
 
 def test_device_opencl() -> None:
-    """The device functions as OpenCL C 1.2: each work-item finds the same element at its position as the model."""
+    """The device functions compile as OpenCL C 1.2, and each work-item finds the model's element at its position."""
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder) / "host.c", str(Path(folder) / "host")
         source.write_text(HOST)
@@ -831,4 +832,4 @@ def test_device_opencl() -> None:
         assert [int(word) for word in lines[4 * at].split()] == [-1 if cell is None else number[cell] for cell in cells], text
         positions = {cell: p for p, cell in enumerate(cells) if cell is not None}
         assert [int(word) for word in lines[4 * at + 1].split()] == [positions[index] for index in box(dims)], text
-        assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # the iterators, forwards and backwards
+        assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # iterators in both directions give the same lists

@@ -38,8 +38,8 @@ def banks(*words: str) -> "tuple[int, str]":
 # ---- counting -----------------------------------------------------------------------------------------------------------------------------------------
 
 def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
-    """Return the number of turns of each phase of accesses of `width` elements. A row of `places` has the offsets of a
-    warp's lanes; -1 is an inactive lane.
+    """Return the number of turns (memory cycles) of each phase of accesses of `width` elements. A row of `places` has
+    the offsets of a warp's lanes; -1 is an inactive lane.
     """
     wide = width * bits
     phase = max(1, 32 * 32 // wide) if wide > 32 else 32
@@ -57,15 +57,15 @@ def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
 
 
 def cost(accesses: list, place, bits: int) -> "tuple[int, int]":
-    """Return the conflict degree and the turns of all accesses if the element at row-major offset p is stored at
-    place(p). An access is (row-major offsets, width).
+    """Return the conflict degree and the number of memory cycles of all accesses if the element at row-major offset p
+    is stored at place(p). An access is (row-major offsets, width).
     """
     turns = np.concatenate([counted(np.where(at < 0, -1, place(np.maximum(at, 0))), width, bits) for at, width in accesses])
     return int(turns.max()), int(turns.sum())
 
 
 def bound(accesses: list, bits: int) -> int:
-    """Return a lower bound on the turns: the banks deliver at most 1024 bits per turn."""
+    """Return a lower bound on the number of memory cycles: the banks deliver at most 1024 bits per cycle."""
     total = 0
     for at, width in accesses:
         wide = width * bits
@@ -124,8 +124,8 @@ def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tup
 
 
 def text_places(line: str, rows: int, columns: int) -> "dict[str, np.ndarray]":
-    """Return the offsets, in row-major order, of each layout that the line of the answer names, by a model of the
-    notation.
+    """Return the offsets of all elements, in row-major order, for each layout that `line` names. They are computed by
+    models of the notations.
     """
     cute = re.search(r"CuTe (.*?)(?:, Triton|$)", line)[1]
     chain = chain_of(cute)
@@ -152,8 +152,8 @@ KINDS = {"f32": 32, "f16": 16, "s8": 8, "f64": 64}
 
 
 def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn: "list[tuple[str, np.ndarray]]", widths: "list[int]") -> None:
-    """Check that of all paddings, and of all S<B,M,S>, the one in the answer has the lowest degree and then the fewest
-    turns. Check also that the lower bound is right and that the texts describe this layout.
+    """Check that no other padding, and no other S<B,M,S>, has a lower conflict degree than the answer, or the same
+    degree and fewer memory cycles. Check also that the lower bound is right and that the texts describe this layout.
     """
     bits = KINDS[kind]
     accesses = [(places, width) for (_, places), width in zip(drawn, widths)]
@@ -198,7 +198,7 @@ def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn
             seen["padding"] += 1
         elif k == found:
             assert (int(degree), turns) == best, (lines, best, drawn)
-            blocks = [1 << base + count + max(0, -shift) for count, base, shift in members]  # number of elements that each member permutes
+            blocks = [1 << base + count + max(0, -shift) for count, base, shift in members]  # number of elements that each swizzle permutes
             more = min(-rows * columns % block for block, one_of in zip(blocks, costs) if one_of == best)
             assert memory == (str(-(-more * bits // 8)) if more else "no"), (lines, more, drawn)
             seen["by rows" if "column xor" in lines[k] else "of the offset"] += 1
@@ -238,7 +238,7 @@ def test_drawn_best() -> None:
 @pytest.mark.parametrize("row_bytes, atom", [(32, 1), (64, 2), (128, 3)])
 def test_atoms(row_bytes: int, atom: int, bits: int) -> None:
     """CuTe's SW32, SW64 and SW128 are S<1,4,3>, S<2,4,3> and S<3,4,3> of bytes. For ldmatrix from rows of 32, 64 or 128
-    bytes, the swizzle of `banks` needs no more turns.
+    bytes, the swizzle of `banks` needs no more memory cycles.
     """
     width, columns = 128 // bits, row_bytes * 8 // bits
     chunks = columns // width
@@ -255,8 +255,8 @@ def test_atoms(row_bytes: int, atom: int, bits: int) -> None:
 
 
 def test_triton_shared() -> None:
-    """A tile is written by rows and read by mma fragments. The swizzle of `banks` needs no more turns than Triton's
-    swizzled_shared for this operand.
+    """For a tile that is written by rows and read by mma fragments, the swizzle of `banks` needs no more memory cycles
+    than Triton's swizzled_shared for this operand.
     """
     for columns, (vec, per, most) in ((32, (8, 2, 4)), (64, (8, 1, 8)), (16, (8, 4, 2))):
         rows = 64
@@ -275,8 +275,8 @@ def test_triton_shared() -> None:
 # ----------------------------------------------------------------------------
 
 def exchanged(store: str, load: str, bits: int) -> "tuple[list, int, list[int]]":
-    """Return the bases of the shared layout, the number of elements of a vector, and the turns of store and load that
-    the answer states.
+    """Return the answer's shared layout (its bases), its number of elements per vector, and its numbers of memory
+    cycles of the store and of the load.
     """
     status, said = one("swizzle", store, load, str(bits))
     assert status == 0 and said.endswith("least, no layout takes fewer"), said

@@ -27,8 +27,8 @@ static void tile_device(sett_tile_device_plan plan, int64_t *element, int64_t *p
   position[number] = sett_tile_device_position(plan, index);
 }
 
-/* The same by iterators: each work-item takes `length` positions of one layout, and writes the position of each element
- * in the other layout (-1 for padding). */
+/* Compare two layouts by iterators: each work-item takes `length` positions of one layout, and writes the position of
+ * each element in the other layout (-1 for padding). */
 #if SETTP_TILE_OPENCL
 __kernel void tile_iterate(sett_tile_device_iterator all, long length, GLOBAL long *other) {
   long item = (long)get_global_id(0);

@@ -219,8 +219,8 @@ static sett_tile_shape draw_combined(void) {
   return shape;
 }
 
-/* Return another shape that may have the same bytes: its sizes are other products of the same primes, with the same
- * tiles or others. */
+/* Return a shape that may have the same bytes: the prime factors of the sizes are divided between the dimensions in
+ * another way, and the tiles may differ. */
 static sett_tile_shape relative(const sett_tile_shape *shape) {
   sett_tile_shape other = *shape;
   int64_t dims[12];
@@ -341,7 +341,7 @@ static int check_positions(void) {
   return shape.tiles > 0;
 }
 
-static int strides_of_steps[2], strides_of_tiles[2]; /* [0]: no strides, [1]: strides */
+static int strides_of_steps[2], strides_of_tiles[2]; /* [0]: number of shapes without strides, [1]: with strides */
 
 /* If the header states strides, they lead to every element. If it states none, no strides do. */
 static int check_strides(int is_combined) {
@@ -393,7 +393,8 @@ static int check_strides(int is_combined) {
 
 /* ---- iterators -------------------------------------------------------------------------------------------------- */
 
-/* iterators that use digits common to both layouts, and those that divide; slices tested on a device */
+/* numbers of iterators that use digits common to both layouts, of iterators that divide, and of slices tested on a
+ * device */
 static int by_digits, by_division, device_slices;
 static int elsewhere[CELLS]; /* the position of each element in the other layout */
 
@@ -657,14 +658,15 @@ static int memory(const array *a, int bits, const int *number, int *bit) {
 /* bits of an element in the current test; elements of whole bytes are compared as if they had one byte */
 static int element_bits = 8;
 
-/* Return 1 if both arrays have the same elements in the same bits. number: the new numbers of a's elements, or NULL. */
+/* Return 1 if both arrays have the same elements in the same bits. number[e]: the element of b that element e of a must
+ * equal; NULL: e. */
 static int same(const array *a, const array *b, const int *number) {
   static int one[16 * CELLS], other[16 * CELLS];
   int bytes = memory(a, element_bits, number, one);
   return bytes == memory(b, element_bits, NULL, other) && !memcmp(one, other, sizeof *one * 8 * (size_t)bytes);
 }
 
-/* tails: number of answers "yes" although the arrays' numbers of positions differ */
+/* tails: number of answers "yes" for arrays with different numbers of positions */
 static int answers[2], transposes, thirds, aligned[2], tails;
 
 static void check_reason(const sett_tile_answer *answer, const array *a, const array *b) {
@@ -1015,7 +1017,7 @@ static void check_large_strides(void) {
       {"f32[1000000,7000,9000]{2,1,0:T(7000,9001)(*,*,*,5)}", {252028000, 36004, 4}},
       {"f32[5,9000000000]{1,0:T(8,128)(*,3)}", {0}},
       {"f32[3000000000,2,2,2]{3,2,1,0:T(4,2)(*,*,*,3,1)}",
-       /* index (a, b) of the sizes 2, 2 is at 4a + b: of the offsets 0, 1, 4 and 5, a third each is a */
+       /* dimensions 1 and 2 merge into m = 4 a + b, which is 0, 1, 4 or 5: there m / 3 is a, and m % 3 is a + b */
        {72, 28, 4, 12}},
       {"f32[3000000000,2,3,2]{3,2,1,0:T(4,2)(*,*,*,3,1)}", {0}},
   };

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(not CASES, reason="no ../shared/peer/jax")
 
 
 def values(data: bytes, dtype: str) -> List[Any]:
-    """Return an array's elements, for complex numbers their parts."""
+    """Return an array's elements. A complex number gives two: its real and its imaginary part."""
     of = dtypes.TABLE[dtype].part or dtype
     size = dtypes.storage_bytes(of)
     return [dtypes.decode(int.from_bytes(data[at:at + size], "little"), of) for at in range(0, len(data), size)]

@@ -559,7 +559,7 @@ def test_bitcast_keeps_memory() -> None:
             g = Graph()
             middle = g.add("bitcast", array(to, *out, layout=out_layout), g.parameter("s16", 2, 3, 4, layout=layout))
             assert run(g, data) == [data]
-            if to == "s16":  # its elements in logical order are those in memory order
+            if to == "s16":  # the last index is the last in memory, whatever the layout
                 g.add("slice", array(to, *[1] * len(out)), middle, slice=tuple((size - 1, size, 1) for size in out))
                 assert run(g, data) == [[data[-1]]]
     g = Graph()
@@ -1125,8 +1125,8 @@ def test_library_lists() -> None:
 
 
 def test_reference_knows_the_graph_alone() -> None:
-    """The reference depends only on the graph: it shares no code with the generator except the printing of C, and values
-    share none with their bounds.
+    """The reference depends only on the graph: it shares no code with the generator except the printing of C. The code
+    for values uses none of the code for bounds.
     """
     common = "gen.hlo", "gen.statements", "gen.reference"
     for package, known in ((ref, common), (of_bounds, (*common, "gen.bounds"))):

@@ -176,7 +176,7 @@ def test_select_and_scatter() -> None:
         found = {index: init[()] for index in box(base)}
         for place in box(places):
             inside = [at for at in (seen(place, w) for w in box(size)) if min(at, default=0) >= 0]
-            if inside:    # of equal elements select keeps the first one
+            if inside:    # of equal elements the select chooses the first
                 best = max(inside, key=lambda at: (a[at], -inside.index(at)))
                 found[best] = source[place] - found[best]
         shapes = [text("s32", base), text("s32", places), "s32[]"]
@@ -235,8 +235,8 @@ def test_special_values() -> None:
 
 
 def test_bound_of_an_unsure_choice() -> None:
-    """If the values that a select compares have errors, the bound includes every choice that the errors allow. If they
-    change no choice, the result must be exact.
+    """If the values that a select compares have errors, the bound includes every choice that the errors allow. If the
+    errors cannot change a choice, the result must be exact.
     """
     rng, n, size = random.Random(6), 40, 3
     source = "ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=GE }\n" \
@@ -269,8 +269,8 @@ def test_bound_of_an_unsure_choice() -> None:
 
 
 def test_bound_of_integers_from_floats() -> None:
-    """A product of integers made from floats is as uncertain as the integers. If rounding cannot change them, the
-    product must be exact.
+    """If rounding may change an integer that is made from a float, the bound of a product of such integers allows it.
+    If rounding cannot change the integers, the product must be exact.
     """
     (fusion,) = hlo.fusions(hlo.parse("""e {
   x = f32[2,2] parameter(0)

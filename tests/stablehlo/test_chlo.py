@@ -73,7 +73,8 @@ def rounded(x: float, dtype: str) -> float:
 
 
 def error(got: float, exact: Any, dtype: str, mp: Any) -> float:
-    """Return the error in ulps of the type at the exact value. If that exceeds the largest number, infinity is right.
+    """Return the error in ulps of the type at the exact value. If the exact value exceeds the largest number, only
+    infinity has no error.
     """
     digits, least, most = FORMATS[dtype]
     if mp.isnan(exact):
@@ -389,7 +390,7 @@ def test_top_k(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "f8e5m2"])
 def test_what_hlo_has(dtype: str, tmp_path: Path) -> None:
-    """An op that HLO has too becomes this op, with conversions if necessary."""
+    """A chlo op that is also an op of HLO becomes the op of HLO, with conversions if necessary."""
     for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh", "tan", "square"):
         main = Computation("main")
         operand = main.add_parameter("p", array_shape(dtype, (4,)))

@@ -100,8 +100,8 @@ def cut(rnd: random.Random, count: int, steps: int, size: int) -> List[Live]:
 
 
 def test_filled() -> None:
-    """If buffers can fill a block without a free byte, the search comes close to that, and the three simple orders do
-    not.
+    """If buffers can fill a block of memory without a free byte, the search finds placements that are nearly as small
+    as the block. The three simple orders do not.
     """
     rnd = random.Random(3)
     ratios, firsts = [], []

@@ -329,8 +329,9 @@ ENTRY e {
 
 @pytest.mark.parametrize("names", [["p0_0", "p0_1_0", "p0_1_1", "p1"], ["p0", "p1", "p2", "p3"]])
 def test_run_tuples(names: "list[str]", tmp_path: Path) -> None:
-    """Each array of a tuple parameter has a file, p0_1.bin, or a number among all arrays. Header and manifest name it
-    after the parameter. If the file is missing, the message uses the first of these names.
+    """The file of an array in a tuple parameter is named by the array's place in the tuple (p0_1.bin) or by its number
+    among all arrays (p1.bin). The error for a missing file names the place. Header and manifest name each array after
+    the parameter.
     """
     file = tmp_path / "m.hlo"
     file.write_text(TUPLES)
@@ -505,7 +506,7 @@ def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
     assert partition.startswith("e: 1 function (Reduction)\n") and "\n  side result 0: %n = f32[8,64]{1,0} negate(%x)\n" in partition, partition
 
 
-REFUSED = [    # kernel, its dims, other dims, device, and the lines about heroes that refuse a nest, with the reason
+REFUSED = [    # kernel, its dims in the file, dims to replace them with, device, and the lines of `explain` about heroes that refuse a nest
     ("softmax_f32", "5,37", "5,3", "cpu", ["rows_cpu: refused, a row of 3 is shorter than 16", *["reduction_cpu: refused, 3 contiguous elements are fewer than 64"] * 2]),
     ("softmax_f32", "5,37", "5,37", "cpu", []),
     ("softmax_f32", "5,37", "5,37", "cpu-scalar", ["rows_cpu: refused, the device has no vectors", *["reduction_cpu: refused, the device has no vectors"] * 2]),
@@ -811,7 +812,7 @@ def test_sett_nearest() -> None:
 
 
 def test_sett_version() -> None:
-    """`sett --version` prints the version of every header; its own is that of sett.h."""
+    """`sett --version` prints the version of every header. The version of `sett` itself is that of sett.h."""
     lines = sett("--version").stdout.splitlines()
     assert sett("version").stdout.splitlines() == lines and lines[0].startswith("sett ")
     assert sorted(line.split()[0] for line in lines[1:]) == sorted(path.name for path in (ROOT / "include").glob("sett_*.h"))
@@ -874,8 +875,8 @@ def test_sett_memory() -> None:
 
 
 def test_sett_threads() -> None:
-    """Several threads can use the library at the same time, with the same answers. This holds also after a command that
-    needed more memory.
+    """Several threads that use the library at the same time get the answers of a single thread, also after a command
+    for which the library took more memory.
     """
     import ctypes
     import threading

@@ -48,8 +48,8 @@ def three(tmp_path: Path) -> "List[Path]":
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_build_of_several(count: int, three: "List[Path]", tmp_path: Path) -> None:
-    """A build of several files writes the same files as separate calls. If one file has an error, it is printed, and the
-    other files are built.
+    """A build of several files writes the same files as separate calls. If one file has an error, the error is printed,
+    and the other files are built.
     """
     done = gen("build", *three, "-o", tmp_path / "all", "--target", "c", "--jobs", count)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr == f"error: {three[1]}:4:21: expected an opcode of HLO, found 'sum'\n"
@@ -206,7 +206,7 @@ def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
     while select.select([ours], [], [], 900)[0]:
         try:
             part = os.read(ours, 1 << 16)
-        except OSError:     # the terminal's end of output
+        except OSError:     # gen has closed the terminal
             break
         if not part:
             break

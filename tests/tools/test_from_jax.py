@@ -163,7 +163,7 @@ def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
         "main.c", "model.c", "model.h", "model.d", "model.weights", *(f"{name}_ref.c" for name in names)}
     assert (out / "model.weights").stat().st_size == 4 * (64 * 64 + 64 * 32)
     text = (out / "model.c").read_text()
-    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2    # in the code for compilers with vectors, and in the other code
+    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2    # once for compilers with vectors, once for compilers without
     for compiler in ("gcc", "clang"):
         if shutil.which(compiler):
             subprocess.run([compiler, *words, "-O1", "-Wall", "-Wextra", "-Werror", "main.c", "model.c", "-lm", "-o", "main"], cwd=out, check=True)
@@ -390,8 +390,8 @@ print(m_jax.m(np.full(3, 1 / 3)).tolist() == [2 / 3] * 3)
 @needs_jax
 @pytest.mark.peer
 def test_wrap_of_64_bits(tmp_path: Path) -> None:
-    """Without jax_enable_x64, JAX would pass buffers with half the bytes that a function of 64-bit types accesses, so it
-    is refused.
+    """Without jax_enable_x64, JAX would pass buffers with half the bytes that a function of 64-bit types accesses, so
+    such a function is refused.
     """
     (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f64[3]{0} parameter(0)\n  ROOT b = f64[3]{0} add(a, a)\n}\n")
     out = built(tmp_path, "m.hlo", "--wrap", "jax")

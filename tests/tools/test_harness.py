@@ -73,8 +73,8 @@ def statement_loop(type_name: str, params: int, statement: str) -> str:
 
 def make(folder: str, name: str, body: str, wanted: str = "r0[i] = p0[i];", dtype: str = "f32", params: int = 1,
          bound: Optional[str] = None, exact: bool = False, n: int = N, items: Optional[int] = None) -> run.Built:
-    """Build a fusion of `n` elements by hand. body: the kernel's statement for i; wanted: the reference's; bound: the
-    bound's, on b[i].
+    """Build a fusion of `n` elements by hand. body: the kernel's statement for element i; wanted: the reference's
+    statement; bound: the statement that sets the bound b[i].
     """
     work = Path(folder) / name
     work.mkdir()
@@ -292,7 +292,9 @@ class Harness(unittest.TestCase):
         self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0 \(\d+ values compared, all equal\): segmentation fault")
 
     def test_a_function_that_is_not_there(self) -> None:
-        """If a C kernel calls a missing function, it is named, and the other kernels in the library are checked."""
+        """If a C kernel calls a missing function, the error names the function, and the other kernels in the library
+        are checked.
+        """
         builts = []
         for name in ("a", "b"):
             text = f"HloModule {name}\nENTRY e {{ x = f32[100] parameter(0)  ROOT r = f32[100] negate(x) }}\n"

@@ -47,7 +47,9 @@ def test_factors() -> None:
 
 
 def test_nested() -> None:
-    """Statements are added to the innermost open block, and after the outermost block once that is closed."""
+    """Statements are added to the innermost open block. Once all blocks are closed, they are added after the outermost
+    block.
+    """
     code = Code()
     code.add("a();")
     with code.nested(For("int", "i", "4"), If("i > 1")) as (around, number):
@@ -150,7 +152,9 @@ def test_words() -> None:
 
 @pytest.mark.parametrize("files", [("complex.c",), ("scalars.c",), ("registers.c",), ("vectors.c", "functions.c"), ("vectors.cl", "functions.c")])
 def test_pieces(files: "tuple[str, ...]") -> None:
-    """The pieces that a piece needs exist, and no piece needs itself, directly or indirectly."""
+    """A piece is a declaration or function of a C file. The pieces that it needs exist, and no piece needs itself,
+    directly or indirectly.
+    """
     known = pieces(*files)
     assert known
 
