@@ -1371,7 +1371,7 @@ static void draw_compare(draw_picture *p) {
       if (!draw_index(t, page, row, column, index)) continue;
       other = draw_cell(u, index);
       for (d = 0; d < u->rank; ++d) outside |= draw_along(&u->axis[d], index[d]) < 0;
-      if (other < 0 && !outside) continue; /* the other table has this element but does not draw it */
+      if (other < 0 && !outside) continue; /* the other table contains this element, but does not draw it */
       same = other >= 0 && t->state[cell] == u->state[other] &&
              (t->state[cell] != DRAW_CELL || draw_same(t, cell, u, other));
       /* a cell outside of the other table is equal only if it is padding */

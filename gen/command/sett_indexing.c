@@ -878,7 +878,8 @@ static void indexing_say_physical(indexing *x, const indexing_whole *whole, cons
                    (hlo_text){"", 0}, k, &set);
 }
 
-/* Returns the map along an op's edge, with all its runtime variables. without: leave out the constraints. */
+/* Returns the map along an edge of an op. The map has all its runtime variables, but no constraints if `without` is
+ * set. */
 static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge,
                                         int from_output, int without) {
   sett_analysis_set none = {0, 0, NULL, NULL};

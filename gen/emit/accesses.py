@@ -41,8 +41,8 @@ class Accesses(Registers):
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """Return the position of element `vec` of a step in a buffer that has row after row. The step itself
-        interleaves the rows.
+        """Return, as C text, the position of element `vec` of a step in a buffer. The elements of a step alternate
+        between the rows; the buffer contains one whole row after the other.
         """
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
