@@ -316,7 +316,7 @@ typedef struct sett_analysis_answer {
   int kind;
   const char *reason; /* why the answer is COVERING or UNDEFINED; "" if it is EXACT */
   sett_map all;
-  int results;  /* number of indices in the results of all */
+  int results;  /* number of results of `all` that are the index */
   int replica;  /* 1 if there is a replica */
   int runtimes; /* number of runtime variables; equal to all.rts */
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
@@ -463,7 +463,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *aren
 SETT_PUBLIC sett_map sett_analysis_map(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_replica(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
-/* Return sett_analysis_map of sett_analysis_from_output. */
+/* Return only the index map of sett_analysis_from_output: from output indices to operand indices. */
 SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
 /* Compose two answers: apply first, then second to its results. Ranges and runtime variables are those of second, then those of first. The caller
  * gives different numbers to different operands in runtime[].operand. */
@@ -1071,7 +1071,7 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
       if (settp_analysis_has(list, some.values[k])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   }
   free_at = side ? r->out.count - (factor.count - batch.count - contracting.count) : batch.count;
-  for (i = 0; i < contracting.count && !r->error; ++i) { /* the ranges of the map have this order */
+  for (i = 0; i < contracting.count && !r->error; ++i) { /* ranges of the map are made in this order */
     int64_t dim = contracting.values[i], size = factor.values[dim], blocks = r->in.values[dim];
     if (size != other.values[(side ? op->lhs_contracting : op->rhs_contracting).values[i]] ||
         (blocks <= 0 ? size > 0 : size % blocks != 0))
@@ -2571,7 +2571,7 @@ SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, set
   *kept = *member;
 }
 
-/* Count the layout without padding or swizzle, and compute the lower bound. */
+/* Begin a search: compute degree and turns of the layout without padding or swizzle, and the lower bound. */
 SETT_INLINE settp_analysis_table *settp_analysis_best_begin(sett_map_arena *arena, const settp_analysis_phases *all,
                                                             const sett_analysis_memory *memory,
                                                             settp_analysis_member *kept, sett_analysis_best *best) {
@@ -2853,7 +2853,7 @@ typedef struct settp_map_proof {
   sett_map_evaluator evaluator; /* evaluates map */
   const sett_map_fact *fact;
   int monomials, rows, splits, cases, most, quiet, ended, zero, strict, empty, found;
-  const unsigned char *fixed; /* 1 for a variable that has its value in point; or NULL */
+  const unsigned char *fixed; /* 1 for a variable whose value is fixed (in point); NULL: no variable is fixed */
   int64_t *point, *side;
   int *variable;                        /* the column of each variable, or 0 if it has none */
   const settp_map_proof_form **instead; /* the form that replaces each variable, or NULL */
@@ -3231,7 +3231,7 @@ SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
  * 1 are the columns of the system, and variable n + i is the sum of row i. */
 typedef struct settp_map_proof_tableau {
   int n, m;
-  int64_t *k, *below, *lo, *hi, *value; /* value: of each column's variable, one of its bounds or 0 */
+  int64_t *k, *below, *lo, *hi, *value; /* value of each column's variable: one of its bounds, or 0 */
   int *row, *column;                    /* the variable of each row and of each column */
 } settp_map_proof_tableau;
 
