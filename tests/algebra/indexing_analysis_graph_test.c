@@ -243,7 +243,7 @@ static void random_graph(void) {
     both = set[0].count;
     check(!sett_analysis_merge(&store, &set[0], &more[0]) && set[0].count == both, "merge adds nothing that is there");
   }
-  /* too little memory is an error, at whatever allocation it ends */
+  /* too little memory is an error, whichever allocation fails */
   store = sett_analysis_store_make(kept, (size_t)draw(1500));
   v = sett_analysis_whole(&arena, &store, &graph, root, 1, set, &at);
   check(v == 0 || v == SETT_ANALYSIS_ERROR_STORE, "a store that is too small");

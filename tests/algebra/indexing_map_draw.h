@@ -79,7 +79,7 @@ typedef struct draw_shape {
   int rank;
   int64_t size[DRAW_RANK];
   int64_t at
-      /* an index at which all steps so far have a value; pads keep it inside, so that no chain is empty */
+      /* an index at which all steps so far have a value. draw_move keeps it in the domain, so the chain is not empty */
       [DRAW_RANK];
 } draw_shape;
 
@@ -111,9 +111,12 @@ static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int firs
   return s;
 }
 
-/* Families of sizes. TWOS, SMALL and PRIMES are those of the bitcasts on which upstream's simplifier was timed: 2^6 to
- * 2^19; {3, 5, 7, 9} * 2^5 to 2^16; products of primes up to 7, mostly 2. ODD: products of primes up to 7 with more odd
- * factors. ANY: TWOS, SMALL or ODD. */
+/* Families of sizes. XLA's simplifier was timed on bitcasts of TWOS, SMALL and PRIMES.
+ *   TWOS    2^6 to 2^19
+ *   SMALL   {3, 5, 7, 9} * 2^5 to 2^16
+ *   PRIMES  products of primes up to 7, mostly 2
+ *   ODD     products of primes up to 7 with more odd factors
+ *   ANY     TWOS, SMALL or ODD */
 enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_ODD, DRAW_ANY };
 
 static inline draw_shape draw_start(draw *r, int family, int rank) {
@@ -253,8 +256,9 @@ static inline const char *draw_write(draw_chain *c, const draw_side *side) {
   return draw_keep(c, &o);
 }
 
-/* Write digit k of the sizes [j0, j1) of `to`, computed from the linear index of the sizes [i0, i1) of `from`. cut: if
- * the modulus divides the last size, use only the last index, as upstream's maps do. */
+/* Write index k of `to`: a mixed-radix digit of the linear index. The dimensions [i0, i1) of `from` give the linear
+ * index, and the sizes [j0, j1) of `to` are the radices. cut: if the modulus divides the last size, use only the last
+ * index, as XLA's maps do. */
 static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1,
                               int k, int cut) {
   int64_t stride = 1, modulus, scale;
@@ -461,8 +465,8 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
   return 1;
 }
 
-/* Draw `depth` moves of the given kinds. alternate: every second move is a reshape. The inverses go to `back` unless it
- * is NULL. */
+/* Draw `depth` moves (ops such as reshapes) of the given kinds. alternate: every second move is a reshape. The inverses
+ * go to `back` unless it is NULL. */
 static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kinds, int alternate, int rank, int depth,
                               const char **back) {
   const char *unused;

@@ -180,7 +180,7 @@ static void read_function(function *f, const char *text) {
       expect(",");
       hi = number();
       expect("]");
-      if (t->kind == 'v') { /* bounds of a variable, which a text may give twice */
+      if (t->kind == 'v') { /* bounds of a variable; a text may have several for one variable */
         f->lo[t->a] = lo > f->lo[t->a] ? lo : f->lo[t->a];
         f->hi[t->a] = hi < f->hi[t->a] ? hi : f->hi[t->a];
         continue;
@@ -197,7 +197,7 @@ static void read_function(function *f, const char *text) {
 static int64_t floor_quotient(int64_t a, int64_t b) {
   int64_t q;
   if ((uint64_t)a + (UINT64_C(1) << 50) < UINT64_C(1) << 51 && (uint64_t)b + (UINT64_C(1) << 50) < UINT64_C(1) << 51)
-    q = (int64_t)((double)a / (double)b); /* exact after truncation, and much faster than a 64-bit division */
+    q = (int64_t)((double)a / (double)b); /* truncation gives the exact quotient, much faster than a 64-bit division */
   else q = a / b;
   return q - (a != q * b && (a < 0) != (b < 0));
 }
@@ -205,9 +205,9 @@ static int64_t floor_quotient(int64_t a, int64_t b) {
 typedef struct columns { /* points, or a map's values at points: a column per variable or result */
   int n;
   int64_t value[VARIABLES][POINTS];
-  unsigned char inside[POINTS]; /* for values: the point is in the domain and every result has a value */
+  unsigned char inside[POINTS]; /* in columns of results: the point is in the domain and every result has a value */
   unsigned char failed
-      /* for values: the point is not outside, but a constraint or result has no value (division by 0, or overflow) */
+      /* in columns of results: the point is not outside, but a constraint or result has no value */
       [POINTS];
 } columns;
 
@@ -321,9 +321,9 @@ static uint64_t memory[1 << 24];
 static sett_map_arena arena;
 static char composed_text[1 << 15], simple_text[1 << 16], again_text[1 << 16];
 
-/* Fill `points` with all points, or a sample, of the box of the composed map's variables: the dimensions of the first
- * step, then the ranges from the last step to the first, then the runtime variables in the same order. place[k]: the
- * first variable of step k. Return 1 if these are all points. */
+/* Fill `points` with all points of the box of the composed map, or with a sample. The composed map's variables are the
+ * dimensions of the first step, then the ranges from the last step to the first, then the runtime variables in the same
+ * order. place[k]: the first variable of step k. Return 1 if `points` has all points. */
 static int draw_points(draw *r, int (*place)[2]) {
   int64_t lo[VARIABLES], hi[VARIABLES], now[VARIABLES], total = 1;
   int n = 0, i, k, p, rts;
@@ -460,8 +460,8 @@ static void check_guards(sett_map map) {
       fail("guards have other bounds", again_text);
 }
 
-/* Check that a map equals itself and does not differ from its simplified form, and that an evaluator gives the same
- * values as evaluate. */
+/* Check that a map equals itself and does not differ from its simplified form, and that sett_map_evaluator_at gives the
+ * values of sett_map_evaluate. */
 static void check_partial(sett_map map, sett_map simple) {
   int64_t point[VARIABLES], here[VARIABLES], there[VARIABLES];
   sett_map_evaluator at_map = sett_map_evaluator_make(&arena, map);

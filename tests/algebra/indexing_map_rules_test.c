@@ -67,7 +67,7 @@ static int64_t gcd(int64_t a, int64_t b) { /* the greatest common divisor of |a|
 
 static void quotients(void) {
   EACH(c, 1, 12) {
-    EACH(b, -60, 60) { /* b stands for any expression, because a law uses only the floor of its quotient */
+    EACH(b, -60, 60) { /* b: the value of any expression, because the laws use b only in floor(b / c) */
       int64_t near = 0, v = Q(b, c);
       EACH(a, -60, 60) near += 2 * (b - c * a) > -c && 2 * (b - c * a) <= c;
       law(R1, 1, near == 1);
@@ -79,7 +79,7 @@ static void quotients(void) {
       law(R6, 1, v == -Q(c - 1 - b, c));
       law(R9, c % 2 == 0, c % 2 || v + Q(b + c / 2, c) == Q(b, c / 2));
       EACH(a, -20, 20) {
-        int64_t q = v - a; /* Q(b, c) = a + q, and with the opposite sign Q(b, c) = a - q */
+        int64_t q = v - a; /* q and -q are quotients too */
         law(R11, 1, q == Q(b - c * a, c) && -q == Q(c * a - b + c - 1, c));
       }
       EACH(x, -9, 9)
@@ -100,7 +100,7 @@ static void quotients(void) {
         EACH(f, -20, 20) {
           law(R8, 1, Q(a + Q(f, m), c) == Q(m * a + f, m * c));
           law(R8, 1, Q(a - Q(f, m), c) == Q(m * a - f + m - 1, m * c));
-          /* for c = 2, Q(f, m) may change its sign */
+          /* for c = 2, the sign of Q(f, m) may change */
           law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m));
         }
   }
@@ -172,7 +172,7 @@ static void constraints(void) {
     EACH(h, l - 2, l + 9)
       EACH(g, 1, 12) {
         EACH(p, -20, 20) {
-          law(C1, within(p, l + 1, h - 1), within(p, l, h)); /* p is strictly inside, so the constraint is implied */
+          law(C1, within(p, l + 1, h - 1), within(p, l, h)); /* the bounds of p imply the constraint */
           law(C1, p < l || p > h, !within(p, l, h));         /* the intervals are disjoint */
           law(C1, 1, within(g * p + 3, l, h) == within(p, ceiling(l - 3, g), Q(h - 3, g)));
           law(C1, 1, within(-g * p + 3, l, h) == within(p, ceiling(3 - h, g), Q(3 - l, g)));
@@ -215,7 +215,7 @@ static void constraints(void) {
           int64_t first = 0;
           while (first < m && residue(k * first + b, m) != r) ++first;
           law(C5, 1,
-              (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* x exists if and only if gcd(k, m) divides r - b */
+              (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* an x exists if and only if gcd(k, m) divides r - b */
           EACH(x, -12, 12) law(C5, first < m, (residue(k * x + b, m) == r) == (residue(x - first, n) == 0));
         }
       }
@@ -248,9 +248,7 @@ static void products(void) {
         law(S1, 1, Q(b * k + a, b) == k + Q(a, b));
         EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* if k is in [0, g - 1], Q(k, g) is 0 */
         law(P9, 1, k * a - k * b * Q(a, b) == k * residue(a, b));
-        law(P9, 1,
-            k * (b - 1) - k * residue(-1 - a, b) ==
-                k * residue(a, b)); /* the same law for terms with the opposite sign */
+        law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* the law above, with -k for k */
         law(P11, 1, k * Q(a, b) + k == k * ceiling(a + 1, b));
       }
     }
@@ -278,8 +276,7 @@ static void prints(void) {
         EACH(a, -7, 7) {
           law(P4, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
           law(P4, 1,
-              k * Q(f, m) + k * a ==
-                  -k * Q(m - 1 - f - m * a, m)); /* the same value by a quotient with the opposite sign */
+              k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* -k instead of k as the factor of the quotient */
           law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k); /* f = m * y + r */
         }
     }
@@ -340,7 +337,7 @@ static void bits(void) {
       int64_t x = exclusive_or(a, b);
       for (int64_t w = 1; w <= 128; w *= 2) {
         law(X1, 1, residue(Q(x, w), 2) == residue(Q(a, w) + Q(b, w), 2));
-        law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* above the highest bit of both numbers */
+        law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* w is above the highest bit of a and b */
         law(X2, within(a, 0, w - 1) && b % w == 0, x == a + b);
         law(X2, 1, exclusive_or(a * w, b * w) == x * w);
         law(X3, 1,

@@ -33,8 +33,8 @@ typedef struct {
   int span;
 } array;
 
-/* Return the position of an index in memory. The list has the digits in memory order; each tile splits the last digits
- * into the number of the tile and the index inside it. */
+/* Return the position of an index in memory. `list` has the sizes in memory order, `digit` the index along each size.
+ * Each tile splits the last digits: into the number of the tile and the index inside the tile. */
 static int position(const array *a, const int *index, int *span) {
   int list[12], digit[12], n = a->rank, i, s, at = 0, size = 1;
   for (i = 0; i < n; ++i) list[i] = a->dims[a->order[n - 1 - i]], digit[i] = index[a->order[n - 1 - i]];

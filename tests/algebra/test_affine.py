@@ -90,7 +90,7 @@ def test_errors(text: str, column: int) -> None:
     assert done.returncode == 2 and re.match(rf"error: {column}: ", done.stderr), done.stderr
 
 
-# ---- random expressions, printed by MLIR's rules as the description of its AsmPrinter gives them ----
+# ---- random expressions, printed by the rules in the description of MLIR's AsmPrinter ----
 
 def draw(rng: random.Random, depth: int, symbols: bool) -> Tree:
     """Return an expression tree in the form that MLIR's builders leave: constants on the right, and no operation on constants that the builders would fold."""

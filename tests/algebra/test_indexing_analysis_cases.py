@@ -168,7 +168,7 @@ ENTRY e {
 
 def test_runtime_variables(tmp_path: Path) -> None:
     """A constant start of 70 is clamped to 50 and is no variable. A runtime value has one name in all maps of a fusion.
-    An index that is itself read by an index is composed too.
+    The map of a gather from a dynamic slice has the runtime variables of both.
     """
     lines = [line for line in indexing(RUNTIME, tmp_path) if line.instruction == "r"]
     domain = "d0 in [0, 3], d1 in [0, 7], "

@@ -377,8 +377,8 @@ def test_lane_of_op() -> None:
 
 
 def test_padding_stays_aligned() -> None:
-    """Padding keeps the start of each row at a multiple of 4 bytes and of the vector along a range. If a padding
-    misaligns vectors, the answer says so.
+    """With the suggested padding, each row starts at a multiple of 4 bytes and of the size of a vector (the elements
+    along a range variable). If a padding misaligns vectors, the answer says so.
     """
     seen: Counter = Counter()
     for type, bits in (("f32", 32), ("f16", 16), ("s8", 8)):
@@ -403,7 +403,7 @@ def test_padding_stays_aligned() -> None:
 
 
 def degree_of_ranges(text: str, pitch: int, bits: int) -> int:
-    """Return the conflict degree of a warp of 32 lanes t: the maximum over v."""
+    """Return the conflict degree of a warp: the maximum over v. The map's variable t is the lane, v the range."""
     found, worst = read(text.replace(")[v]", ", v)")), 0
     for v in range(found.bounds["v"][1] + 1):
         places = [next(iter(found.at((t, v)))) for t in range(32)]

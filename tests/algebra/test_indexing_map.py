@@ -1021,7 +1021,7 @@ def image(text: str, rng: random.Random) -> set[tuple[int, ...]]:
 
 def test_peer_operations() -> None:
     """The answers to operations other than simplify and compose have the meaning that XLA's tests expect. The number of
-    answers with the same text is printed.
+    answers that have XLA's text is printed.
     """
     if not PEER.exists():
         print("SKIP: no ../shared/peer")

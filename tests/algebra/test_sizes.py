@@ -160,8 +160,8 @@ def pairs(every: "list[list[str]]", command: str, wanted: str) -> "list[Row]":
 
 
 def random_maps(command: str, wanted: str) -> "list[Row]":
-    """Compare each row of random_maps.tsv, named by its class and line. XLA's result counts only if it is sound; its
-    size includes the constraints and is also counted in XLA's nodes.
+    """Return a Row for each row of random_maps.tsv, named by class and line. XLA's result counts only if it is sound.
+    Two sizes are compared with XLA's, both with the constraints: in symbols, and in nodes as XLA counts them.
     """
     before = {line.split("\t")[0]: line.split("\t")[1:] for line in (HERE / "sizes_before.tsv").read_text().splitlines()
               if not line.startswith("#")}
