@@ -34,7 +34,7 @@ TARGETS = ("opencl", "cuda", "c")
 # Fixtures whose kernels are small enough to compare the places that they access.
 FILES = ("add_bf16", "add_f32", "column_max_bf16", "concatenate_bf16", "finite_pred", "layouts_f32", "log_transpose_add",
          "moves_u16", "row_sum_f32", "slice_pad_add", "softmax_f32", "transpose_f32", "triangle_f32", "tuples_f32")
-POINTS = 2000    # maximum number of values of an access's variables that a comparison of two texts evaluates
+POINTS = 2000    # maximum number of points at which an access is evaluated (a point: a value for each of its variables)
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,13 @@ def places(text: str, kernel: str) -> "List[Tuple[int, int, str, str]]":
 
 @dataclass(frozen=True)
 class Places:
-    """The places that a kernel accesses, as (array, first byte, number of bytes). written: places of writes to global
-    memory. outside: accesses outside of their array. meets: true if two work-items touch a place between the same
-    barriers, and one of them writes it. all: all accesses, each with its work-item. whole: true if all steps were
-    evaluated, not a sample.
+    """The places that a kernel accesses, as (array, first byte, number of bytes).
+
+    written: places of writes to global memory.
+    outside: accesses outside of their array.
+    meets: true if two work-items access a place between the same two barriers, and one of them writes it.
+    all: all accesses, each with its work-item.
+    whole: true if all points were evaluated, not a sample.
     """
 
     written: "FrozenSet[object]"
@@ -97,7 +100,9 @@ class Places:
 
 
 def accessed(text: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str) -> Places:
-    """Return the places that a kernel accesses. Only a sample of the steps is evaluated if there are more than POINTS."""
+    """Return the places that a kernel accesses. An access with more than POINTS points is evaluated at a sample of
+    them.
+    """
     reader = Reader(Preprocessor(MACROS[target]).tokens(text), target != "c")
     found = Walk(reader, target).kernel(launch["kernel"], _Places(manifest).of(launch), launch["blocks"], launch["threads"])
     every: "Dict[object, None]" = {}
@@ -191,8 +196,9 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
 
 
 def changed(before: Places, after: "Optional[Places]") -> str:
-    """Return what a mutant changes: "nothing"; "elements", if only which elements inside of arrays are read or written; or
-    "fault", if an access leaves its array, two work-items meet, or other elements are written in all.
+    """Return what a mutant changes. "fault": an access leaves its array, two work-items access an element in conflict,
+    or the set of all written elements differs. "elements": the kernel has no fault, but accesses other elements.
+    "nothing": all accesses are the same.
     """
     if after is None or before.all == after.all:
         return "nothing"

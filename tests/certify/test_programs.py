@@ -1,4 +1,6 @@
-"""Test what gen certify says about the calls of a program: their order, the arrays between them, results in the place of parameters."""
+"""Test what gen certify says about the calls of a program: their order, the arrays between them, and results that share
+the memory of parameters.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ RUN = """static void run(const void *const *params, void *const *results, unsign
 
 
 def program(calls: "List[Tuple[str, Tuple[str, int, int], Tuple[str, int, int]]]", body: str) -> "List[Verdict]":
-    """Return the verdicts on a program in C. calls: the kernel, from and to (buffer, number, offset) of moves of 8 floats."""
+    """Return the verdicts on a program in C whose kernels move 8 floats each. calls: for each call the name of the
+    kernel, the source and the target, as (buffer, number, offset).
+    """
     names = list(dict.fromkeys(name for name, _, _ in calls))
     text = "".join(MOVE.format(name=name) for name in names) + RUN.format(body=body)
     launches = [{"kernel": name, "blocks": 8, "threads": 1, "arguments": [
@@ -51,7 +55,9 @@ LATE = ("scratch", 3, 16)       # half of X and half of Y
     ([("k0", P, X), ("k1", X, R)], "k0(0, 0, n);", "PU", "the host's text has no launch of k1"),
 ])
 def test_order(calls: "Any", body: str, kinds: str, said: str) -> None:
-    """An array is read only after it was written, and before another array in its bytes is written, also in the next step of a loop."""
+    """An array is read only after it was written, and before an array that shares bytes with it is written. In a loop,
+    this also holds from one step to the next.
+    """
     found = program(calls, "  " + body + "\n")
     assert "".join(verdict.kind[0] for verdict in found) == kinds, [verdict.line() for verdict in found]
     assert said in " ".join(verdict.line() for verdict in found)
@@ -67,7 +73,7 @@ def test_order(calls: "Any", body: str, kinds: str, said: str) -> None:
     ("r0[g * 16 + t] = 1.0f; barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[g * 16 + 15 - t];", "REFUTED"),
 ])
 def test_in_place(body: str, kind: str) -> None:
-    """Where a result is in the place of a parameter, no element of the parameter is read after it was overwritten."""
+    """If a result shares a parameter's memory, no element of the parameter is read after it was overwritten."""
     head = "__kernel void k(__global const float *p0, __global float *r0)\n{\nconst uint g = get_group_id(0), t = get_local_id(0);\n"
     arguments = [{"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": 256} for name, buffer in (("p0", "params"), ("r0", "results"))]
     launch = {"kernel": "k", "blocks": 4, "threads": 16, "arguments": arguments}

@@ -1,4 +1,5 @@
-"""Test that no proof is vacuous: for each access, the conditions that a walk gives for its loops and branches can be satisfied."""
+"""Test that no proof is vacuous: for each access, the conditions of the loops and branches around it can be satisfied.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_access_is_reached(name: str) -> None:
-    """Some work-item and step meets the conditions of each access, with a place in the buffer."""
+    """For each access, some work-item and loop step satisfies the conditions around it, and accesses an element inside
+    the buffer.
+    """
     for _, texts, manifest in programs_of((name,)):
         for view in ("opencl", "cuda", "c", "c plain"):
             target = view.split()[0]

@@ -119,7 +119,7 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
      "r0[i] = p0[g / 2 * 32 + t / 4 * 8 + g % 2 * 4 + t % 4];", "proved", ""),
     ("  x = f32[4,16]{1,0:T(2,4)} parameter(0)\n  ROOT y = f32[4,16] copy(x)\n",
      "r0[i] = p0[g / 2 * 32 + t / 4 * 8 + t % 4 * 2 + g % 2];", "refuted", "but HLO says"),
-    # arrays of a work-item, step by step; what a longer loop changes is not followed
+    # arrays of a work-item are followed step by step; a value that each step of a long loop overwrites is not followed
     (X + "  ROOT y = f32[4,16] copy(x)\n", "float a[16]; for (uint k = 0; k < 16; ++k) a[15 - k] = p0[g * 16 + k]; r0[i] = a[15 - t];",
      "proved", ""),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "float a[16]; for (uint k = 0; k < 16; ++k) a[15 - k] = p0[g * 16 + k]; r0[i] = a[t];",
@@ -157,14 +157,14 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
     ("  x = f32[4,70] parameter(0)\n  y = f32[70,16] parameter(1)\n  ROOT z = f32[4,16] dot(x, y), lhs_contracting_dims={1}, "
      "rhs_contracting_dims={0}\n", "float a = 0.0f; for (uint k = 0; k < 70; ++k) a += p0[g * 70 + k] * p1[k * 16 + g]; r0[i] = a;", "refuted",
      "but HLO says"),
-    # selections by index, by masks of lanes too
+    # a condition on the index selects the element
     (X + "  n = s32[4,16] iota(), iota_dimension=1\n  m = s32[4,16] iota(), iota_dimension=0\n  c = pred[4,16] compare(n, m), direction=LT\n"
      "  z = f32[] constant(0)\n  b = f32[4,16] broadcast(z), dimensions={}\n  ROOT y = f32[4,16] select(c, x, b)\n",
      "r0[i] = t < g ? p0[i] : 0.0f;", "proved", ""),
     (X + "  n = s32[4,16] iota(), iota_dimension=1\n  m = s32[4,16] iota(), iota_dimension=0\n  c = pred[4,16] compare(n, m), direction=LT\n"
      "  z = f32[] constant(0)\n  b = f32[4,16] broadcast(z), dimensions={}\n  ROOT y = f32[4,16] select(c, x, b)\n",
      "r0[i] = t <= g ? p0[i] : 0.0f;", "refuted", "but HLO says nothing"),
-    # integers in memory select
+    # integers in memory select the elements (dynamic-slice)
     ("  x = f32[9,16] parameter(0)\n  k = s32[] parameter(1)\n  z = s32[] constant(0)\n"
      "  ROOT y = f32[4,16] dynamic-slice(x, k, z), dynamic_slice_sizes={4,16}\n",
      "const int k = *(__global const int *)p1, n = k < 0 ? 0 : k > 5 ? 5 : k; r0[i] = p0[i + n * 16];", "proved", ""),

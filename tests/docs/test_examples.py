@@ -27,8 +27,8 @@ class Run(NamedTuple):
 
 
 def runs(folder: str) -> "List[Run]":
-    """Return the blocks of commands in a README. The line `Needs ..` before a block names its requirements; the next
-    block of text is its output, which several blocks may share.
+    """Return the blocks of commands in a README. The line `Needs ..` before a block names what its commands require.
+    The output of the commands is the next block of text; several blocks of commands may have it in common.
     """
     found, needs = [], []
     text = (EXAMPLES / folder / "README.md").read_text()

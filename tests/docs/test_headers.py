@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "include").glob("*.h"))}
-# The headers that must be included before a header, from its own #error.
+# For each header, the headers that must be included before it. Its #error lines name them.
 NEEDS = {name: re.findall(rf'#error "include (\w+\.h) before {re.escape(name)}"', text) for name, text in TEXTS.items()}
 SECTIONS = ["WHAT", "INCLUDE", "OPTIONS", "A FIRST LOOK", "THE MODEL", "FUNCTIONS", "LAWS", "ANSWERS", "ARGUMENTS", "ERRORS", "LIMITS", "HISTORY"]
 WARNINGS = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()

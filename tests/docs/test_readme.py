@@ -45,7 +45,8 @@ def test_length() -> None:
 
 
 def test_two_commands() -> None:
-    """The first block has two lines, each of which installs and then runs. Continuous integration runs the second."""
+    """The first block has two lines. Each installs packages, then runs ninja. Continuous integration runs the second.
+    """
     lines = BLOCKS[0][1].splitlines()
     assert len(lines) == 2 and lines[0].endswith("&& ninja demo") and lines[1].endswith("&& ninja test")
     packages = [set(re.findall(r" (?!-)([a-z][a-z0-9+.-]+)", line.split("install")[-1].split("&&")[0])) for line in lines]
@@ -92,8 +93,8 @@ int main(void)
 
 @pytest.mark.peer
 def test_swing(tmp_path: Path) -> None:
-    """The command on the first screen builds its JAX function swing, which has the stated parameters and whose program
-    prints PASS.
+    """The command on README's first screen builds the JAX function swing. The C function has the stated parameters, and
+    the generated program that tests it prints PASS.
     """
     pytest.importorskip("jax")
     said = re.search(r"`(python3 -m gen build swing.py:swing .*?)` writes `swing.c` and `swing.h`, with\n`(swing\(.*?\))`", TEXT)
@@ -179,8 +180,8 @@ def sessions(section: str) -> "list[tuple[str, str]]":
 
 
 def as_said(output: str, printed: str) -> bool:
-    """Return whether the output shown equals the output printed. ` ..` stands for the rest of a line. Errors of floats
-    depend on the compiler, so any error up to 1 (of the allowed error) is accepted.
+    """Return whether the output shown equals the output printed. ` ..` stands for the rest of a line. An error of
+    floats depends on the compiler, so the number before "of the allowed error" may differ, but is at most 1.
     """
     share = r"(\d[\d.e-]*)( of the allowed error)"
     if any(float(number) > 1 for number, _ in re.findall(share, printed)):
@@ -190,7 +191,7 @@ def as_said(output: str, printed: str) -> bool:
 
 
 def room(tmp_path: Path, section: str) -> Path:
-    """Return a folder as the reader has it: the section's files are saved, and only the commands are built."""
+    """Return a folder as the reader has it: with the section's files, and with build/sett as the only built file."""
     for name in ("include", "gen", "templates", "tests", "bench"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "build").mkdir()

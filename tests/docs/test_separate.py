@@ -20,7 +20,7 @@ NEEDS = {"sett_tile.h": [], "sett_relayout.h": ["sett_tile.h"], "sett_indexing_m
 TOGETHER = ["sett_notation.h", "sett_move.h"]    # their functions are compiled in one file with those of sett.h
 COMPILERS = {"c": ["cc", "-std=c11", "-Wstrict-prototypes"], "c++": ["c++", "-std=c++17"]}
 PUBLIC = {name for text in TEXTS.values() for name in re.findall(r"^SETT_PUBLIC [^;{]*?\b(sett_\w+)\([^;{]*\);", text, re.M)}
-# Calls at least one function of each module, so that a program which prints the answers links all of them.
+# C statements that call at least one function of each module, so that a program with them links all modules.
 USES = r'''
   static uint64_t memory[1 << 16];
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);

@@ -144,8 +144,8 @@ def drawn(algorithm: str, state: Sequence[int], count: int, bits: int) -> "tuple
     return [w & (1 << bits) - 1 for w in words[:count]], [key, end & (1 << 64) - 1, end >> 64 & (1 << 64) - 1][:len(state)]
 
 
-# In (3, 4) the words of a block are neighbours along dimension 1, the first of even size; in (3, 3) along dimension 0,
-# the first of the largest size.
+# The two words of a Threefry block are neighbours along one dimension. For shape (3, 4) it is dimension 1, the first of
+# even size; for (3, 3), which has no even size, it is dimension 0, the first of the largest size.
 @pytest.mark.parametrize("target, every", [("c", 4), *(pytest.param(target, 1, marks=pytest.mark.peer) for target in ("c", "cuda-on-cpu"))])
 def test_random_bits(target: str, every: int, tmp_path: Path) -> None:
     """The algorithms give the defined bits for every type. If `every` is 4, each type is tried with one of the states
@@ -184,7 +184,7 @@ def values(module: str, folder: Path, given: "Sequence[Sequence[float]]", result
 
 
 def test_threefry_pairs(tmp_path: Path) -> None:
-    """In several dimensions the two words of a Threefry block are neighbours along one of them."""
+    """In an array of several dimensions, the two words of a Threefry block are neighbours along one dimension."""
     state = (5, 9)
     for dims, along in (((3, 4), 1), ((4, 3), 0), ((3, 5), 1), ((3, 3), 0)):
         half = list(dims)

@@ -60,7 +60,8 @@ def loop(text: str) -> hlo.Instruction:
 @pytest.mark.parametrize("direction", ["LT", "LE", "GT", "GE", "NE"])
 @pytest.mark.parametrize("type", ["s8", "u8"])
 def test_trips(type: str, direction: str) -> None:
-    """The number is right for all starts, ends and steps in a small range, and at the ends of the type."""
+    """The number of iterations is right for all starts, ends and steps in a small range, and at the ends of the type.
+    """
     known = 0
     values = [0, 2, 7, 126, 127] + ([255] if type == "u8" else [-128, -1])
     for start in values:
@@ -75,8 +76,8 @@ def test_trips(type: str, direction: str) -> None:
 
 @pytest.mark.parametrize("side, added, wanted", [("c", "i, step", 4), ("n", "i, step", 4), ("c", "step, i", 4), ("c", "i, i", None), ("c", "n, step", None)])
 def test_where_it_stands(side: str, added: str, wanted: "int | None") -> None:
-    """The end may be a constant, or a value that the loop does not change, and the step may be added on either side. Any
-    other variable is no counter.
+    """The counter may be compared with a constant or with a value that the loop does not change. It is an operand of
+    the add, on either side, and the other operand is a constant.
     """
     assert trips(loop(LOOP.format(type="s32", start=0, end=7, step=2, direction="LT", side=side, added=added))) == wanted
 
@@ -89,7 +90,9 @@ def test_counts_down(taken: str, direction: str, wanted: "int | None") -> None:
 
 
 def test_noted_and_unknown() -> None:
-    """XLA's own number takes precedence. If the start is a parameter, or the condition is EQ, no number is stated."""
+    """The number of iterations in XLA's backend_config takes precedence. If the start is a parameter, or the condition
+    is EQ, no number is stated.
+    """
     text = LOOP.format(type="s32", start=0, end=7, step=1, direction="LT", side="c", added="i, step")
     noted = text.replace("body=body", 'body=body, backend_config={"known_trip_count":{"n":"5"},"other":1}')
     assert (trips(loop(text)), trips(loop(noted))) == (7, 5)

@@ -364,7 +364,9 @@ def differs(reduce: hlo.Instruction, found: combiner.Combiner, draw: random.Rand
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_laws(name: str) -> None:
-    """A law that the analysis promises holds for random orders and groups. A law that it denies fails for some."""
+    """A law that the analysis promises holds for random orders and groups. A law that the analysis denies fails for at
+    least one of them.
+    """
     _, types, body, inits, laws, *_ = BY_NAME[name]
     if "c64" in types or "convert" in body:   # plain evaluation does not take these
         return
@@ -446,8 +448,9 @@ def brute(computation: hlo.Computation, kinds: Sequence[str], init: Tuple[int, .
 
 
 def test_random_against_all_values() -> None:
-    """The analysis calls a combiner free if and only if trying all values shows that it is commutative and associative.
-    It allows init as a start value if and only if trying all values shows that too.
+    """The analysis calls a combiner free if and only if it is commutative and associative for all values. The analysis
+    allows init as a start value if and only if the combiner is associative and combining init once more changes no
+    value.
     """
     draw = random.Random(SEED)
     seen = {"free": 0, "parts": 0, "start": 0, "order": 0}

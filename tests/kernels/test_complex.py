@@ -275,7 +275,7 @@ def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# Values of a part, all complex numbers made of them, and all pairs of these numbers.
+# Values of a real or imaginary part, all complex numbers with such parts, and all pairs of these numbers.
 PARTS = [0.0, -0.0, 1.0, -2.0, INF, -INF, NAN]
 GRID = [complex(a, b) for a in PARTS for b in PARTS]
 PAIRS = [(x, y) for x in GRID for y in GRID]
@@ -314,7 +314,7 @@ def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
         for z, got in zip(GRID, answers[op]):
             try:
                 wanted = function(z)
-            except ValueError:    # Python raises an error at a pole, and for the NaN of an infinity
+            except ValueError:    # Python raises an error at a pole, and where an infinite argument gives NaN
                 continue
             free = not math.isfinite(z.imag) and math.isinf(z.real)    # annex G leaves the signs unspecified
             if not (same(got.real, wanted.real, not free) and same(got.imag, wanted.imag, not free)):
