@@ -1,4 +1,5 @@
-/* A chain of reshapes and transposes: does the result have the same memory, and if not, what are its strides? */
+/* A chain of reshapes and transposes: is the result a bitcast, whose elements all stay in place? Which strides does the
+ * result have in the operand's memory? */
 #include <stdio.h>
 #include <string.h>
 #include "sett.h"
@@ -32,13 +33,14 @@ static void ask(sett_map_arena *arena, const char *x_text, const char *y_text) {
   printf("%s viewed as %s\n", x_text, y_text);
   sett_map_print(arena, in_x, text, sizeof text);
   printf("  y in x:  %s\n", text);
-  /* It is a bitcast if both maps are equal and both arrays have equally many bytes. Neither yes nor no means: not
-   * decided. */
+  /* y is a bitcast of x if both maps are equal and both arrays have equally many bytes. If the answer is neither yes
+   * nor no, equality is not decided. */
   if (same.yes && sett_tile_bytes(&x) == sett_tile_bytes(&y)) puts("  bitcast: yes");
   else if (same.no && same.point)
     printf("  bitcast: no, y[%lld,%lld,%lld] is elsewhere\n", (long long)same.point[0], (long long)same.point[1], (long long)same.point[2]);
   else printf("  bitcast: %s\n", same.reason);
-  /* A stride is the distance by which the position moves if an index grows by 1, if it is the same everywhere. */
+  /* The stride of an index: the change of the position when the index grows by 1. There is none if the change depends
+   * on the point. */
   printf("  strides:");
   for (d = 0; d < in_x.dims; ++d) {
     sett_map_stride stride;

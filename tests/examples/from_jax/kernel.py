@@ -42,7 +42,7 @@ class Kernel:
                 array[...] = laid[id(array)]
 
 
-# The HLO types that NumPy has. Arrays of other types contain their bits.
+# The HLO types that NumPy has. For other types an array contains the elements' bits.
 _DTYPES = {"pred": "?", **{f"{kind}{8 * size}": f"{letter}{size}" for kind, letter, sizes in (
     ("s", "i", (1, 2, 4, 8)), ("u", "u", (1, 2, 4, 8)), ("f", "f", (2, 4, 8)), ("c", "c", (8, 16))) for size in sizes}}
 
@@ -72,8 +72,9 @@ def _laid(array, entry):
 
 
 def _holds(found, dtype):
-    """Return whether an array of NumPy type `found` can hold elements of the HLO type `dtype`. For a type that NumPy
-    lacks, this is a type with its name (ml_dtypes has bfloat16), or unsigned integers that hold the bits.
+    """Return whether an array of NumPy type `found` can hold elements of the HLO type `dtype`. If NumPy
+    lacks `dtype`, a type of the same name is right (ml_dtypes has bfloat16), and so are unsigned integers that hold the
+    elements' bits.
     """
     if dtype in _DTYPES:
         return found == np.dtype(_DTYPES[dtype])

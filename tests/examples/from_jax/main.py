@@ -28,8 +28,8 @@ def build(function, name, *shapes):
     JAX, gen and a compiler.
     """
     BUILD.mkdir(exist_ok=True)
-    # The text is taken before XLA fuses anything, so gen makes all of it one fusion. After .compile() it would be what
-    # XLA's CPU backend makes of it.
+    # The text is taken before XLA fuses anything, so gen makes all of it one fusion. The text after .compile() would
+    # have the fusions of XLA's CPU backend.
     (BUILD / f"{name}.hlo").write_text(jax.jit(function).lower(*shapes).as_text("hlo"))
     subprocess.run([sys.executable, SETT / "gen", "build", BUILD / f"{name}.hlo", "-o", BUILD, "--target", "c"], check=True)
     subprocess.run(["cc", "-O2", "-march=native", "-shared", "-fPIC", BUILD / f"{name}.c", "-lm", "-o", BUILD / f"{name}.so"], check=True)

@@ -47,7 +47,8 @@ int main(void) {
   sett_map_runs(&arena, store, e1, &run);
   printf("one store takes %lld registers\n", (long long)run.vector_width);
 
-  /* The same stores as float2. The lanes of a warp differ in the map's first dimension, which has to be the thread. */
+  /* The map of stores of float2 instead of float. `thread` becomes the first dimension of both maps, because
+   * sett_analysis_coalesced takes the first dimension as the lane of a warp. */
   sett_map wide = sett_analysis_wide(&arena, store, e1, run.vector_width);
   wide = sett_map_move(&arena, wide, sett_map_find(wide, "thread", 6), 0);
   store = sett_map_move(&arena, store, sett_map_find(store, "thread", 6), 0);
@@ -57,7 +58,8 @@ int main(void) {
   printf("float:  %lld sectors of 32 bytes, %lld would do\n", (long long)one.transactions, (long long)one.least);
   printf("float2: %lld sectors of 32 bytes, %lld would do\n", (long long)two.transactions, (long long)two.least);
 
-  /* What to write in the kernel: the narrowest type that suffices, and the address in float2 as a C expression. */
+  /* Print what the kernel needs: the narrowest integer type for the address, and the address as a C expression. It is
+   * an index of an array of float2. */
   sett_map_print_c(&arena, wide, SETT_MAP_ANY_TYPE, text, sizeof text, &error);
   puts(text);
   return error || one.error || two.error;

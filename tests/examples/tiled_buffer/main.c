@@ -1,5 +1,5 @@
-/* Four threads convert a row-major f32 matrix to a bf16 matrix in a TPU's tiled layout, then this to row-major bf16,
- * and to row-major f32 again. */
+/* Four threads convert a row-major f32 matrix to bf16 in a TPU's tiled layout, then the tiled matrix to row-major bf16
+ * and to row-major f32. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static float f32(uint16_t upper) {
 }
 
 /* Return an iterator over this thread's quarter of the elements: `at` is the position in the row-major matrix, `other`
- * in the tiled one. The iterator counts digits, so it needs no division, and it skips padding. A run has up to 128
- * elements: the part of a row that is in one tile. */
+ * in the tiled one. The iterator counts the index up like an odometer, so it needs no division, and it skips padding. A
+ * run has up to 128 elements: the part of a row that is in one tile. */
 static sett_tile_iterator quarter(int64_t thread) {
   sett_tile_iterator mine = elements;
   sett_tile_slice(&mine, elements.positions * thread / THREADS, elements.positions * (thread + 1) / THREADS);
