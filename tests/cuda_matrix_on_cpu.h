@@ -10,7 +10,7 @@
 #ifndef SETT_CUDA_MATRIX_ON_CPU_H
 #define SETT_CUDA_MATRIX_ON_CPU_H
 
-#define SETT_PTX 1 // generated text tests this macro: this file has functions in place of assembly
+#define SETT_PTX 1 // where it is defined, generated code calls the functions of this file instead of PTX instructions
 
 // ---- mma ----
 
@@ -127,7 +127,7 @@ struct sett_copy {
 struct sett_thread_copies {
   uint64_t block;
   bool unfenced; // true if copies have arrived that a wgmma would miss without a fence
-  bool late;     // true if such copies existed at the last barrier: a later fence does not help other threads
+  bool late;     // true if `unfenced` was true at the last barrier: a later fence does not help other threads
   int copies, groups, group[SETT_COPIES];
   sett_copy copy[SETT_COPIES];
 };
@@ -224,9 +224,9 @@ static inline float sett_wgmma_element(const sett_product &p, uint64_t descripto
   const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
                  stride = (descriptor >> 32 & 0x3fff) << 4;
   uint64_t at = start;
-  if (lines) // a row of memory holds 64 lines at one k; the rows of 8 values of k are adjacent
+  if (lines) // 128 contiguous bytes are one k of 64 rows of A (or columns of B); 8 such k are adjacent
     at += (uint64_t)(line % 64 * 2 + k % 8 * 128) + (uint64_t)(line / 64) * leading + (uint64_t)(k / 8) * stride;
-  else // a row of memory holds 64 values of k of one line; the rows of 8 lines are adjacent
+  else // 128 contiguous bytes are 64 k of one row of A (or column of B); 8 such rows are adjacent
     at += (uint64_t)(k * 2 + line % 8 * 128) + (uint64_t)(line / 8) * stride;
   at ^= at >> 3 & 0x70;
   if (at + 2 > sett_dynamic_bytes) {

@@ -10,7 +10,7 @@
  *
  * FAULTS: these end the launch with cudaErrorLaunchFailure and a line on standard error, which is also in
  * `sett_cuda_fault`:
- *   - a barrier, if a thread of the block has ended or waits at the barrier of another line
+ *   - a barrier, if a thread of the block has ended or waits at a barrier on another source line
  *   - an exchange (shuffle, __syncwarp), if a lane of the mask has ended, waits elsewhere or passes another mask
  *   - a mask without the lane itself, and a value from a lane outside the mask
  *   - an atomic at a misaligned address
@@ -151,7 +151,7 @@ static inline unsigned short sett_half_bits(double x) {
   if (x != x) return 0x7fff;
   if (size >= 65520) return (unsigned short)(sign | 0x7c00u);
   const int e = size < 0x1p-14 ? -14 : ilogb(size);
-  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 steps carry into the exponent
+  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 carries into the exponent, which is right
   return (unsigned short)(sign | (((unsigned)(e + 14) << 10) + steps));
 }
 
@@ -397,7 +397,8 @@ static T sett_shuffle(int line, uint64_t mask, T value, int width, int (*pick)(i
   return value;
 }
 
-// Return the lane to read: the calling lane if the other one is outside its group of `width` lanes.
+// Return the lane to read. sett_pick wraps `by` around in the group of `width` lanes. The other functions return the
+// calling lane if the wanted lane is outside the group.
 static inline int sett_pick(int lane, int width, int by) { return (lane & -width) | (by & (width - 1)); }
 static inline int sett_pick_down(int lane, int width, int by) {
   return by < 0 || lane + by > (lane | (width - 1)) ? lane : lane + by;

@@ -37,7 +37,9 @@ ON_CPUS = [pair for pair in ON if pair[1] in ("pocl-cpu", "cpu")]
 
 
 def marked(pairs: "Iterable[Tuple[str, str]]") -> "List[Any]":
-    """Return the parameters `target, device`. All are marked peer except the pair for C on CPUs with vectors."""
+    """Return the pytest parameters `target, device`. `ninja test` runs only C on CPUs with vectors; the other pairs
+    have the mark peer.
+    """
     return [pytest.param(*pair, marks=[] if pair[1] == "cpu" else pytest.mark.peer) for pair in pairs]
 
 
