@@ -365,7 +365,7 @@ class _Stages:
     """Builds the stages that some nests form together.
 
     columns: the reductions across rows.
-    level: for each reduce, the number of its stage.
+    level: for each reduce, the index of its stage.
     places: for each value that is kept in registers, the map from an index of the space to the value's index.
     """
 
@@ -464,7 +464,7 @@ class _Stages:
         return compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(totals)))
 
     def _deepest(self, partition: Partition) -> int:
-        """Return the number of the last stage whose totals a partition reads; 0 if it reads none."""
+        """Return the index of the last stage whose totals a partition reads; 0 if it reads none."""
         return max((self.level[read.source] for f in partition.functions for read, _ in reads_of(partition, f)
                     if read.source in self.level), default=0)
 

@@ -151,7 +151,7 @@ def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]"
 
 
 def parameters_used(combiner: Computation) -> "Set[int]":
-    """Return the numbers of the parameters on which a combiner's result depends."""
+    """Return the indices of the parameters on which a combiner's result depends."""
     seen, waiting = set(), [combiner.root]
     while waiting:
         instruction = waiting.pop()

@@ -45,7 +45,7 @@ class Digit(NamedTuple):
 class Condition(NamedTuple):
     """The condition under which an element of an operand exists: a sum is in [0, last].
 
-    operand: the number of the operand.
+    operand: the index of the operand.
     first: the value of the sum at the first element.
     """
 
@@ -55,7 +55,7 @@ class Condition(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The number of a condition. The type distinguishes it from the number of an operand, which is an int."""
+    """The index of a condition. The type distinguishes it from the index of an operand, which is an int."""
 
     number: int
 
@@ -133,7 +133,7 @@ class TiledProduct(StridedProduct):
     """A nest of a product that a GPU computes in shared-memory tiles."""
 
     def conditions_of(self, operand: int) -> "List[int]":
-        """Return the numbers of the conditions under which elements of an operand exist."""
+        """Return the indices of the conditions under which elements of an operand exist."""
         return [number for number, condition in enumerate(self.conditions) if condition.operand == operand]
 
     @property
@@ -185,7 +185,7 @@ class TiledProduct(StridedProduct):
 def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> "List[str]":
     """Return one term for each digit of the expression `name`: the digit times its stride.
 
-    of: says which stride: the number of an operand, for the position in that operand; an `Inside`, for the sum of a
+    of: says which stride: the index of an operand, for the position in that operand; an `Inside`, for the sum of a
         condition; "position", for the position in the result.
     """
     terms, below = [], 1
@@ -263,7 +263,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
         box = f"({', '.join(v.name for v in facts.variables)}) -> ({{}}), domain: " + ", ".join(
             f"{v.name} in [0, {counts[v.name] - 1}]" for v in facts.variables)
         sums.append(_strides(box.format(facts.results[0].text)))
-        # a guard on a single variable is in the bounds of the variable, where the algebra puts it
+        # the algebra turns a guard on a single variable into bounds of that variable
         within = [(guard.text, guard.lo, guard.hi) for guard in algebra.guards(moved)]
         within += [(v.name, v.lo, v.hi) for v in facts.variables if (v.lo, v.hi) != (0, counts[v.name] - 1)]
         for text, low, high in within:
@@ -332,7 +332,7 @@ def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
 
 
 def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
-    """Return the digits, with neighbouring digits merged if that leaves all strides constant. order: the numbers of the
+    """Return the digits, with neighbouring digits merged if that leaves all strides constant. order: the indices of the
     operands that have the rows and the columns.
     """
     worths = [(digit.size, (digit.position, *in_order(digit.strides, order), *digit.inside)) for digit in digits]
