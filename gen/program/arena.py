@@ -173,7 +173,7 @@ class _Buffers:
     steps. Steps whose buffers are all alive in another step need no section of their own. A placement without overlaps
     in any section has none in any step.
 
-    numbers: for each buffer, its number among all buffers.
+    numbers: for each buffer, its index among all buffers.
     first, last: for each buffer, its sections first <= section < last.
     together: for each buffer, the buffers that share a section with it.
     loads: for each section, the number of bytes that are alive in it.

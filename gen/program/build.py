@@ -169,7 +169,7 @@ class _Distinct:
         """Return the fusion that computes what `computation` computes. Make a new fusion if there is none yet.
 
         name: the end of the name of a new fusion.
-        aliases: results that may be written over an operand, each with the number of the operand.
+        aliases: results that may be written over an operand, each with the index of the operand.
         """
         key = (form(computation), *aliases.items())
         if key not in self.known:

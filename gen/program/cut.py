@@ -36,7 +36,7 @@ class Cutter:
 
         given: the arrays of the computation's parameters; None for a parameter that is not read.
         inner: true for a body, a condition or an arm; false for the whole program.
-        wanted: the numbers of the leaves; None for all leaves.
+        wanted: the indices of the leaves; None for all leaves.
         """
         return _Cut(self, hlo.inlined(computation, self.filename), given, inner).run(wanted)
 

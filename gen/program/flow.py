@@ -73,7 +73,7 @@ class Places:
 
     owners: for an array that shares a place, another array with the same place. Following `owners` to its end leads
         to the array that represents the place.
-    spans: for each place, the numbers of the first and the last step that use it.
+    spans: for each place, the indices of the first and the last step that use it.
     """
 
     owners: Dict[Array, Array] = field(default_factory=dict)
@@ -176,7 +176,7 @@ def _keep_updated(program: Program, steps: "List[Step]") -> None:
 
 
 def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
-    """Return the numbers of the arguments by which a launch reads an array that it also updates through another
+    """Return the indices of the arguments by which a launch reads an array that it also updates through another
     argument. An element that is read there may have been overwritten already.
     """
     assert isinstance(launch.kernel, Kernel)
@@ -280,7 +280,7 @@ class Interference:
 
 
 def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[Array, Tuple[int, int]]:
-    """Return, for each place, the numbers of the first and the last launch or copy during which it is in use."""
+    """Return, for each place, the indices of the first and the last launch or copy during which it is in use."""
     spans: Dict[Array, Tuple[int, int]] = {}
     numbers = {step: n for n, step in enumerate(leaves(steps))}
 

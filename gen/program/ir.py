@@ -77,7 +77,7 @@ class Branch:
     """A conditional.
 
     selector: the array that selects an arm. If its type is pred, arm 0 is for true and arm 1 for false. Otherwise its
-        value is the number of the arm, and the last arm is also for every value out of range.
+        value is the index of the arm, and the last arm is also for every value out of range.
     ends: for each arm, the arrays that become the results.
     """
 
@@ -136,7 +136,7 @@ class Program:
     name: the name of its files and functions.
     whole: the module as one computation, for the reference and the costs. If the program is one call, it is the called
         fusion itself.
-    aliases: the numbers of results that may be stored in a parameter's buffer, as the module says, each with the number
+    aliases: the indices of results that may be stored in a parameter's buffer, as the module says, each with the index
         of the parameter.
     traced: true for a program of gen/program/trace.py. Such a program does not write all results: not those of nodes
         that do not run.
@@ -176,7 +176,7 @@ class Program:
 
     @property
     def pointers(self) -> "Dict[Array, Tuple[int, int]]":
-        """Return, for each parameter, the number of its pointer and its offset from that pointer. The pointer to the
+        """Return, for each parameter, the index of its pointer and its offset from that pointer. The pointer to the
         block of weights comes in place of the first weight.
         """
         found: Dict[Array, Tuple[int, int]] = {}

@@ -16,7 +16,7 @@ from gen.hlo.launches import resolved
 from gen.hlo.trips import trips
 from gen.plan import element_loops
 
-Leaves = FrozenSet[int]     # numbers of arrays in a flattened tuple
+Leaves = FrozenSet[int]     # indices of arrays in a flattened tuple
 
 
 class Needed:

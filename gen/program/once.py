@@ -24,8 +24,8 @@ SMALL_BYTES = 4096      # a launch that writes at most this number of bytes may 
 
 def with_lasting(program: Program) -> Program:
     """Mark the fusions' parameters that keep their values for many launches: weights, and arrays that a loop does not
-    change. Return the program. A launch that only
-    reads such parameters is moved out of its loop, or into NAME_prepare.
+    change. Return the program. A launch that reads only marked parameters is moved out of its loop, or into
+    NAME_prepare.
     """
     def mark(nodes: "Sequence[Node]", lasts: "Callable[[Array], bool]") -> None:
         for node in nodes:

@@ -25,9 +25,9 @@ Place = Union[int, Buffer]
 class Part:
     """A fusion that computes one value of a larger fusion.
 
-    operands: for each parameter of the part, the number of a parameter of the larger fusion, or one of its scratch
+    operands: for each parameter of the part, the index of a parameter of the larger fusion, or one of its scratch
         buffers.
-    result: the number of a result of the larger fusion, or one of its scratch buffers.
+    result: the index of a result of the larger fusion, or one of its scratch buffers.
     """
 
     fusion: Fusion

@@ -64,7 +64,7 @@ def _axis(points: "Sequence[int]", most: int) -> List[int]:
 
 
 def _covered(edges: "Sequence[int]", begin: int, end: int) -> List[int]:
-    """Return the numbers of the parts of an axis whose middle is in begin <= middle < end."""
+    """Return the indices of the parts of an axis whose middle is in begin <= middle < end."""
     return [part for part in range(len(edges) - 1) if begin <= (edges[part] + edges[part + 1]) // 2 < end]
 
 

@@ -16,7 +16,7 @@ from gen.program.ir import Array, Program
 from gen.program.steps import Launch, Move, Repeat, Step, Switch
 from gen.program.storage import Place
 
-Range = Tuple[str, int, int, int]  # kind of buffer, number of the buffer, first byte, and the byte after the last one
+Range = Tuple[str, int, int, int]  # kind of buffer, index of the buffer, first byte, and the byte after the last one
 
 
 class Misplaced(Exception):

@@ -21,7 +21,7 @@ class Place:
     """The location of an array in memory.
 
     buffer: params, results, scratch, state, or local for a variable of the function.
-    number: the number of the buffer among those of its kind.
+    number: the index of the buffer among those of its kind.
     offset: the distance in bytes from the beginning of the buffer.
     """
 
@@ -36,7 +36,7 @@ class Body:
     """The calls of a program, with the decision which results are stored in place.
 
     taken: for each array in whose memory a later array is stored, the later array.
-    aliases: the numbers of results that are stored in a parameter's buffer, with the number of the parameter.
+    aliases: the indices of results that are stored in a parameter's buffer, with the index of the parameter.
     """
 
     calls: List[Call]
@@ -58,8 +58,8 @@ class Body:
 
 def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") -> Body:
     """Return the calls, with copies inserted. A copy is needed before a call that would overwrite an operand in place
-    although the operand is needed later or must not be written. aliases: for each fusion, the numbers of the results
-    that its kernels write over an operand, with the number of the operand.
+    although the operand is needed later or must not be written. aliases: for each fusion, the indices of the results
+    that its kernels write over an operand, with the index of the operand.
     """
     last = {array: at for at, call in enumerate(program.calls) for array in call.operands if array}
     body, copies = Body([]), {}     # type: Body, Dict[Shape, Fusion]
@@ -139,7 +139,7 @@ class Storage:
 
 
 def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]]":
-    """Return, for each array, the numbers of the first and the last step that use it. The steps run one after another.
+    """Return, for each array, the indices of the first and the last step that use it. The steps run one after another.
     steps: the arrays that each step reads or writes.
     """
     spans: "Dict[Array, Tuple[int, int]]" = {}
@@ -153,8 +153,8 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
            in_results: bool, local: "Sequence[Array]" = (), once: "Sequence[Launch]" = ()) -> Storage:
     """Decide the place of each array.
 
-    spans: for each array, the numbers of the first and the last step that use it.
-    aliases: the numbers of results that are stored in a parameter's buffer.
+    spans: for each array, the indices of the first and the last step that use it.
+    aliases: the indices of results that are stored in a parameter's buffer.
     alignment: the alignment of arrays in the scratch block, in bytes.
     in_results: true if an array may be in the buffer of a result before that result is written.
     local: the arrays that are variables of the function.
