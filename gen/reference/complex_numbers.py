@@ -73,7 +73,7 @@ class Lowering:
 
     def __init__(self, computation: Computation) -> None:
         self.out = Computation(computation.name)
-        # for each parameter's number, the number of the first parameter that replaces it
+        # for each parameter's index, the index of the first parameter that replaces it
         self.firsts: Dict[int, int] = {}
         count = 0
         for given in sorted(computation.parameters, key=number_of):

@@ -88,7 +88,7 @@ class Result(NamedTuple):
         return f"{at}" if self.half is None else f"({at}) * 2 + {self.half}"
 
 
-# for each parameter, the number of its pointer, and the offset of the array from that pointer
+# for each parameter, the index of its pointer, and the offset of the array from that pointer
 Pointers = Optional[Sequence[Tuple[int, int]]]
 
 
@@ -96,7 +96,7 @@ def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None
            pointers: Pointers = None) -> List[Result]:
     """Add the steps of a computation, and return its results. Its parameters are those of the C function.
 
-    pointers: for each parameter, the number of its pointer and the offset from that pointer; None if each parameter has
+    pointers: for each parameter, the index of its pointer and the offset from that pointer; None if each parameter has
         a pointer of its own
     """
     real = real_computation(computation)

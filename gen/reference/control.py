@@ -42,7 +42,7 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
 
 
 def _handed_on(body: Computation) -> FrozenSet[int]:
-    """Return the numbers of the leaves that a body returns unchanged."""
+    """Return the indices of the leaves that a body returns unchanged."""
     real = real_computation(body)
     leaves = [Leaf(parameter, n) for parameter in real.parameters for n in range(len(parameter.shape.leaves()))]
     return frozenset(n for n, leaf in enumerate(leaves) if resolved(root_of(real), n) == leaf)
@@ -81,7 +81,7 @@ def _results(arrays: "Sequence[Optional[Array]]") -> str:
 
 
 def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
-    """Return the name of the C function of a computation, which the current step calls. unwritten: the numbers of the
+    """Return the name of the C function of a computation, which the current step calls. unwritten: the indices of the
     results that it does not write.
     """
     known, key = e.functions, (id(called), unwritten)

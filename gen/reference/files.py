@@ -16,7 +16,7 @@ from gen.reference.values import Argument, Array
 
 def reference(computation: Computation, name: str, pointers: Pointers = None) -> str:
     """Return the C11 text of `int NAME_ref(const void *const *params, void *const *results)`. Raise ValueError for ops
-    and types that have no reference. pointers: None if each parameter has a pointer of its own; else the number of the
+    and types that have no reference. pointers: None if each parameter has a pointer of its own; else the index of the
     pointer and the offset for each parameter.
     """
     return reference_file(computation, name, pointers).text

@@ -142,8 +142,8 @@ static inline void less_real(wide *out, const wide *a, const wide *b) {
 
 static inline wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : ROOT(a[0] * a[0] + a[1] * a[1]); }
 
-/* Solve tridiagonal systems by elimination with pivoting between neighbouring rows. A row has three elements and all
-   right-hand sides.
+/* Solve tridiagonal systems by elimination with pivoting between neighbouring rows. A row has three elements of the
+   matrix and one of each right-hand side.
    in: dl, d, du and the right-hand sides. Each is a real and an imaginary part, which is NULL for real numbers.
    out: the same arrays after the elimination, as LAPACK's gtsv leaves them, and the solution. The perturbed form
        returns only the solution.

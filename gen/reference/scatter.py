@@ -19,8 +19,8 @@ class Scattering:
     """The loops of a scatter.
 
     dims: the sizes of the updates' dimensions.
-    in_order: the numbers of these dimensions in the order of the loops. The dimensions of the indices come first, then
-        those of the window.
+    in_order: these dimensions in the order of the loops: first those of the scatter's indices, then those of the
+        window.
     start: for each dimension that has a start index, the position from which the index is read, and the largest index
         with which the whole window is inside.
     """
