@@ -103,7 +103,7 @@ class Dialect:
         return [self.storage.places[array] for array in launch.arrays]
 
     def leads(self, launch: Launch) -> "List[int]":
-        """Return the leading dimensions that a launch passes to its kernel. Each is the index of one that the caller
+        """Return, for each leading dimension that a launch passes to its kernel, its index among those that the caller
         passes.
         """
         numbers = {array.shape.lead: number for number, array in enumerate(self.given)}
@@ -111,7 +111,7 @@ class Dialect:
 
     def words(self, launch: Launch) -> "Dict[int, int]":
         """Return, for arguments of a kernel that point to buffers of the caller, the bytes of the words in which the
-        kernel accesses the buffer. The keys are the numbers of the arguments.
+        kernel accesses the buffer. The keys are the indices of the arguments.
         """
         passed = enumerate(zip(self.places(launch), launch.kernel.arguments))
         return {n: argument.word for n, (place, argument) in passed if argument.word and place.buffer not in OWN}
@@ -165,7 +165,7 @@ class TargetFile:
     """The file of a program in one language.
 
     dialects: the code of the program. If the code uses vectors, a second version for compilers without vectors follows.
-    aliases: the numbers of results that are stored in a parameter's buffer, with the number of the parameter.
+    aliases: the indices of results that are stored in a parameter's buffer, with the index of the parameter.
     given: the results of the program.
     alignment: the alignment of each pointer to params and to results, in bytes.
     """
@@ -290,7 +290,7 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
 
 def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
               dialects: "List[Dialect]") -> TargetFile:
-    """Return the file of a program, whose text is still empty."""
+    """Return the file of a program. Its text is not printed yet."""
     atomic = dialects[0].atomic
     alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
                         for n, arrays in enumerate(of_side)]

@@ -35,9 +35,8 @@ struct sett_buffer {
   int alignment;    /* alignment that the buffer's pointer must have, in bytes; 0: the buffer has no pointer */
 };
 
-/* An array that a call reads. number: the index of a parameter of the program, if it is not negative; -1 - k for the
- * program's result k; NO_ARRAY if the call does not read the array. offset: the position of the array's first byte in
- * that parameter or result. */
+/* An array that a call reads. number: NO_ARRAY if the call does not read it; else k for parameter k of the program, and
+ * -1 - k for result k. offset: the position of the array's first byte in that parameter or result. */
 enum { NO_ARRAY = 1 << 30 };
 struct sett_from {
   int number;
@@ -45,7 +44,7 @@ struct sett_from {
 };
 
 /* A call of a program. A check compares it separately, on the arrays that it read. from: the array of each of the call's
- * parameters. to: for each of the call's results, the number of the program's result that holds it. */
+ * parameters. to: for each of the call's results, the index of the program's result that holds it. */
 struct sett_call {
   const char *name;
   int params, results;
@@ -55,7 +54,7 @@ struct sett_call {
   int (*ref)(const void *const *params, void *const *results);
   int (*bound)(const void *const *params, double *const *bounds);
   const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
-  int done; /* the number of the program's result that is 1 if the call has run; -1: the call always runs */
+  int done; /* the index of the program's result that is 1 if the call has run; -1: the call always runs */
 };
 
 struct sett_fusion {

@@ -6,7 +6,7 @@
 
 struct worker {
   const char *name, *command;
-  int result;      /* number of the fusion's result that this worker computes; -1: all results, one after another */
+  int result;      /* index of the fusion's result that this worker computes; -1: all results, one after another */
   pid_t pid;
   int line;        /* a socket, which is the standard input and output of the process */
   char about[512]; /* the library, its version and the function called; or the reason why it cannot run */
