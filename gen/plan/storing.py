@@ -325,9 +325,7 @@ class Evaluations(Partition):
 
 
 def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return, for each value that depends on a reduce, the number of the reduce's totals. If it depends on several
-    reduces, the largest number counts.
-    """
+    """Return, for each value that depends on reduces, the number of totals of the reduce with the most totals."""
     most: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         counts = [max(most.get(o, 0), o.shape.leaves()[0].elements if o.opcode == "reduce" and o in ends else 0)

@@ -139,8 +139,8 @@ def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Pa
 def _rows_of_strip(producer: Contraction, of: Rows, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
                    panels: Panels) -> int:
     """Return the number of rows of a strip: the largest divisor of the producer's rows with which a strip fits the
-    caches, and threads can share the strips. Return 0 if no strip fits the caches, or if a strip would be too small for
-    register tiles.
+    caches. Divisors that leave enough strips for the threads are preferred. Return 0 if no strip fits the caches, or if
+    a strip would be too small for register tiles.
     """
     all_rows = of.rows.elements
     length = of.space.elements // all_rows

@@ -6,9 +6,9 @@ first operand, a digit of the columns only the address in the second, and a digi
 The sum has digits too, the steps. Each digit has one stride in each operand. Operands may therefore have any order of
 dimensions, and none is copied.
 
-The rows of a convolution are the places of its window. Its steps are the elements of the window and the input features.
-Padding is not stored in the base. Conditions say which elements exist; all other elements are zero. A condition is a
-sum of strides that must lie in an interval.
+The rows of a convolution are the positions of its window. Its steps are the elements of the window and the input
+features. Padding is not stored in the base. Conditions say which elements exist; all other elements are zero. A
+condition is a sum of strides that must lie in an interval.
 """
 
 from __future__ import annotations

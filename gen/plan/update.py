@@ -6,8 +6,8 @@ same dimensions. It writes into the parameter's buffer if three conditions hold.
 element, the kernel may read from the parameter only that element.
 
 If one of these conditions does not hold, other kernels first write the operand to the result, and this nest then writes
-the update. That is not worth a further pass if the update is more than half of the result. The result is then computed
-like any other value.
+the update. If the update is more than half of the result, this further pass is not worthwhile, and the result is
+computed like any other value.
 """
 
 from __future__ import annotations

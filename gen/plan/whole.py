@@ -20,7 +20,7 @@ from gen.schedule.devices import (SHORT_SORT_COST, SORT_COST, SortCpuNumbers, TO
                                   VECTOR_OPERATIONS)
 
 
-PLACES = ("s32", "u32", "s64", "u64")   # types that can represent the place of any element
+PLACES = ("s32", "u32", "s64", "u64")   # types that can represent the index of any element
 
 
 @dataclass(eq=False)
@@ -65,7 +65,7 @@ def places(op: Instruction) -> List[int]:
 
 
 def _counted(value: Instruction) -> Optional[int]:
-    """Return the dimension along which an iota counts, before or after a broadcast. Return None for other values."""
+    """Return the dimension along which an iota, or a broadcast of an iota, counts. Return None for other values."""
     if value.opcode == "broadcast":
         inner = _counted(value.operands[0])
         return None if inner is None else int(value.attributes["dimensions"][inner])
