@@ -144,8 +144,8 @@ def _together(lives: Sequence[Live], sizes: Sequence[int]) -> List[List[int]]:
 
 def _first_fit(order: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
                together: Sequence[Sequence[int]]) -> List[int]:
-    """Put each buffer into the lowest gap that is large enough, in this order, and return all offsets. A buffer that is
-    not in the order gets offset 0.
+    """Put each buffer into the lowest gap that is large enough, in the given order, and return all offsets. A buffer
+    that is not in the order gets offset 0.
     """
     offsets: List[Optional[int]] = [None] * len(lives)
     for b in order:

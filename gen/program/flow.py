@@ -88,7 +88,7 @@ class Places:
 
 def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
     """Assign arrays to places. Copies that are not needed are marked in `steps`. If a step updates an array that is
-    needed later, a copy of it is inserted before the step.
+    needed later, a copy of the array is inserted before the step.
 
     local_bytes: the size of the largest array that should become a local variable, and is therefore not put into a
     result.

@@ -109,7 +109,7 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     parameter, one = step.parameters[0], step.add(Instruction("one", "constant", _number(), literal=[1]))
     count = _add(step, "add", _number(), _element(step, parameter, own + 1), one)
     steps = count
-    if asked:       # each element has a condition of its own, so count its own iterations
+    if asked:       # each element has its own condition, so the loop counts the iterations of each element
         before = _element(step, parameter, own + 2)
         own_condition: Dict[Instruction, Instruction] = {}
         copy(condition, own_condition, step, parameter)

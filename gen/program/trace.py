@@ -201,7 +201,7 @@ def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "D
 
 
 def _read(nodes: "Sequence[Node]") -> List[Array]:
-    """Return all arrays that nodes read and that none of them writes, including the nodes inside them."""
+    """Return all arrays that some nodes, or the nodes inside them, read and do not write."""
     found: Dict[Array, None] = {}
     for node in nodes:
         if isinstance(node, Call):
