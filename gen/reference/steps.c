@@ -35,7 +35,7 @@ if (best < 0 || !$keeps) {
   chosen = next;
 }
 
-/* ---- may_be_chosen: updates `may`, the positions of a window's elements that may be selected, for the element at
+/* ---- may_be_chosen: updates `may` (the positions of a window's elements that may be selected) with the element at
    `at` ---- */
 int64_t left = 0;
 int takes = some == 0;
