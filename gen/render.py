@@ -93,7 +93,7 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Return a number for each place of an array in the scratch block or in the block of weights, counted from 0.
+        """Number the places of arrays in the scratch block and in the block of weights, from 0.
         """
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()
@@ -253,7 +253,7 @@ class TargetFile:
 
     @property
     def scratch_bytes(self) -> int:
-        """Return the size of the scratch block in bytes, including the state if that is in the same block."""
+        """Return the size of the scratch block in bytes: the maximum over the dialects."""
         return max(map(self.block_bytes, self.dialects))
 
     def block_bytes(self, dialect: Dialect) -> int:
@@ -348,7 +348,7 @@ class Named:
     """An array that the caller passes, with its name in the header.
 
     side: params, weights or results.
-    length: the number of its elements, as elements of its C type.
+    length: the number of elements of its C type.
     lead: the name of its leading dimension; "" if the caller passes none.
     """
 

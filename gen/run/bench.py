@@ -252,7 +252,7 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     with status 3 if there is no device.
     """
     options = options or BenchOptions()
-    # Strided arrays are allocated with gaps from the start; copies to and from such arrays would be timed otherwise.
+    # Arrays with leading dimensions are not placed in larger arrays: copies to and from these would be timed.
     options.run.larger = False
     if options.run.leads and apart:
         raise run.RunError("expected no --apart beside --lead: it names arrays of the program")

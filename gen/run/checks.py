@@ -202,7 +202,7 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
 
 
 def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List[List[CheckResult]]":
-    """Return the results of each fusion, as check_what_fits does."""
+    """Check each fusion under the rules of check_what_fits, and return the results of each."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
     results: Dict[int, List[CheckResult]] = {}
     # for each number of rounds (negative: a maximum), the indices of the fusions that one process checks in them
