@@ -305,7 +305,7 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
   end = token_end(text, size, at);
   if (tries == 20 || end - at >= sizeof word - 1) kind = 10 + next(6);
   if (kind < 10) memcpy(word, text + at, end - at), word[end - at] = 0;
-  if (kind < 10 && is_letter(word[0]) != (kind >= 5)) kind = 5 + next(11); /* the place of a digit in a name */
+  if (kind < 10 && is_letter(word[0]) != (kind >= 5)) kind = 5 + next(11); /* the position of a digit in a name */
   switch (kind) {
     case 0:
     case 1: return replace(text, size, capacity, at, end - at, numbers[next(NUMBERS)]);

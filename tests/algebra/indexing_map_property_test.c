@@ -214,8 +214,8 @@ typedef struct columns { /* points, or a map's values at points: a column per va
 static int64_t slot[OPS][CHUNK];
 static unsigned char fault[OPS][CHUNK]; /* 1 if the term has no value at the point */
 
-/* Evaluate f at n points, the inputs *in[i], and write the values from row `from` on. A false constraint puts a point
- * outside, even if another constraint has no value. */
+/* Evaluate f at n points and write the values to `out`, from row `from` on. in[i]: variable i at each point. A false
+ * constraint puts a point outside, even if another constraint has no value. */
 static void evaluate(const function *f, const int64_t *const *in, int n, columns *out, int from) {
   unsigned char *inside = out->inside + from, *failed = out->failed + from, any[CHUNK] = {0};
   int i, p;

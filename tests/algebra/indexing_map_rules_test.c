@@ -441,7 +441,7 @@ static const struct row {
      "(d0) -> (((d0 mod 12) floordiv 5 + 3) floordiv 4), " D0, "(d0) -> ((d0 mod 12 + 15) floordiv 20), " D0},
     {R9, "(d0) -> (d0 floordiv 8 + (d0 + 4) floordiv 8), " LARGE, "(d0) -> (d0 floordiv 4), " LARGE,
      "(d0) -> (d0 floordiv 8 + (d0 + 3) floordiv 8), " LARGE, "(d0) -> ((d0 + 3) floordiv 8 + d0 floordiv 8), " LARGE},
-    {R9, /* ceil(x / 2) + floor(x / 2), where coefficients are equal modulo 147 */
+    {R9, /* ceil(x / 2) + floor(x / 2) if coefficients are taken modulo 147 */
      "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 149 + d0 * 145) mod 147), " WIDE,
      "(d0, d1) -> (d1), " WIDE,
      "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 150 + d0 * 145) mod 147), " WIDE,

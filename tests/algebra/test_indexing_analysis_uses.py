@@ -507,7 +507,8 @@ def test_tiled_layouts() -> None:
 
 def test_large_and_positions() -> None:
     """If a map has too many points to visit all, improvements are judged on a part of them. A map with one result gives
-    positions directly, whatever the rank of the array. The answer describes lanes that step in groups.
+    positions directly, whatever the rank of the array. If lanes access groups of adjacent elements, the
+    answer describes the groups.
     """
     text = "(t, b, vec) -> (b * 8192 + t * 8 + vec), domain: t in [0, 255], vec in [0, 7], b in [0, 8191]"
     answer = ask("coalescing", text, "f16")[1]
