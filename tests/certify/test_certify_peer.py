@@ -1,6 +1,6 @@
 """Test gen certify on fusions of other projects: each kernel is proved, except the kernels in not_proved.tsv.
 
-SETT_SEED and SETT_COUNT draw other files and more.
+SETT_SEED selects other files, SETT_COUNT their number.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def program(calls: "List[Tuple[str, Tuple[str, int, int], Tuple[str, int, int]]]
 
 
 P, R, X, Y = ("params", 0, 0), ("results", 0, 0), ("scratch", 1, 0), ("scratch", 2, 32)
-LATE = ("scratch", 3, 16)       # half of X and half of Y
+LATE = ("scratch", 3, 16)       # overlaps half of X and half of Y
 
 
 @pytest.mark.parametrize("calls, body, kinds, said", [

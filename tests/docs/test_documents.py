@@ -122,7 +122,7 @@ def test_gelu() -> None:
     (fusion,) = hlo.fusions(hlo.read(str(GELU)))
     (kernel,) = pipeline.target_file(fusion, "cuda", "sm_90", False).kernels
     assert isinstance(kernel.loop, LoopSchedule) and (kernel.loop.threads, kernel.loop.vec, kernel.loop.chunks, kernel.blocks) == (128, 8, 1, 12288)
-    # the document's schedule, computed by the same algebra
+    # the document's schedule (vectors of 4), computed by our algebra
     theirs = replace(kernel.loop, vec=4)
     flat = algebra.rename(algebra.simplify(theirs.thread_map(count)), "th_x", "bl_x", "vector_index")
     assert theirs.blocks(count) == 24576 and flat == GELU_FLAT

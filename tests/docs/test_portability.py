@@ -125,8 +125,8 @@ def test_after_other_headers(family: str, standard: str, system: "list[str]") ->
 
 @pytest.fixture(scope="module")
 def machine(request: "pytest.FixtureRequest", tmp_path_factory: "pytest.TempPathFactory") -> "tuple[list[str], list[str]]":
-    """Return a compiler for a target, and the emulator that runs its programs (none if this processor can). Check that
-    programs run and have the target's pointer width and byte order.
+    """Return a compiler for a target, and the emulator that runs compiled programs (none if this processor runs them).
+    Check that programs run and have the target's pointer width and byte order.
     """
     compiler, emulator, expected = RUN_ON[request.param]
     if not shutil.which(compiler):

@@ -1,4 +1,4 @@
-"""Test the number of iterations that is stated for a loop, against a count that runs the counter."""
+"""Test the number of iterations that is stated for a loop, against a loop that counts the iterations."""
 
 from __future__ import annotations
 

@@ -368,7 +368,7 @@ def test_laws(name: str) -> None:
     least one of them.
     """
     _, types, body, inits, laws, *_ = BY_NAME[name]
-    if "c64" in types or "convert" in body:   # plain evaluation does not take these
+    if "c64" in types or "convert" in body:   # plain evaluation has no complex numbers and no converts
         return
     reduce, found = analysed(types, body, inits)
     draw = random.Random(f"{SEED}{name}")

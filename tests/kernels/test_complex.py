@@ -82,8 +82,8 @@ def checked(dtype: str, target: str, folder: Path) -> None:
     answers = run(text, [buffer(x, code) for x in (a, b, small, equal)], target, folder)
 
     def near(label: str, got: "List[complex]", wanted: "List[complex]", ulps: float) -> None:
-        """Check that numbers are within `ulps` of the expected numbers, in units of the number's size: cancellation in
-        one part is no error.
+        """Check that the error of each number is at most `ulps` units in the last place of its magnitude. So
+        cancellation in the real or imaginary part is no error.
         """
         for k, (x, y) in enumerate(zip(got, wanted)):
             if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):  # `gen check` tests overflow and underflow
