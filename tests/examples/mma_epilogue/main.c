@@ -32,7 +32,7 @@ int main(void) {
   int held = (int)owner[9 * COLUMNS + 6];
   printf("C[9,6] is c%d of thread %d\n", held % REGISTERS, held / REGISTERS);
 
-  /* One map from the thread and its registers to the place in C, in elements from the fragment's first element. */
+  /* One map from the thread and its registers to the position in matrix C, in elements from the fragment's first. */
   sett_map store = sett_map_simplify(&arena, sett_nested_address(&arena, &accumulator, &c));
   if (store.kind == SETT_MAP_FAILED) {
     fprintf(stderr, "error: %s\n", sett_message(store.error));
