@@ -147,7 +147,7 @@ struct sett_share {
 #endif
 int scalar_s64_c_run_on(const void *const *params, void *const *results, void *scratch, const struct sett_share *share);
 
-#ifndef SETT_KERNELS /* the kernels' own files may have functions of this name, so they do not see this one */
+#ifndef SETT_KERNELS /* files with kernels may have a function of this name, so they define SETT_KERNELS */
 /* Do the same as scalar_s64_c_run, with typed parameters. */
 static inline int scalar_s64(const int64_t *a, const int64_t *b, int64_t *y, void *scratch)
 {

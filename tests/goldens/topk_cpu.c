@@ -15,7 +15,7 @@ static void sett_topk_f32(const float *restrict p0, float *restrict r0, int32_t 
     const int32_t at0 = row * 1000;
     const int32_t at1 = row * 5;
     const int32_t at2 = row * 5;
-    uint32_t key[5] = {0}, limit = ~(uint32_t)0; // gcc does not see that all are written before they are read
+    uint32_t key[5] = {0}, limit = ~(uint32_t)0; // initialised because gcc does not see that all elements are written before they are read
     int32_t place[5] = {0};
     int32_t count = 0, x = 0;
     {

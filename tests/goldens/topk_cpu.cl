@@ -14,7 +14,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_topk_f32(__glo
     const int at0 = row * 1000;
     const int at1 = row * 5;
     const int at2 = row * 5;
-    uint key[5] = {0}, limit = ~(uint)0; // gcc does not see that all are written before they are read
+    uint key[5] = {0}, limit = ~(uint)0; // initialised because gcc does not see that all elements are written before they are read
     int place[5] = {0};
     int count = 0, x = 0;
     {

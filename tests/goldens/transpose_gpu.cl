@@ -16,7 +16,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sett_transpose_f3
     tile_p0[(th_x * 33 + 24) >> 3] = w_p0.at[3];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  // take, compute and store along lanes
+  // read elements from the tiles, compute, and store: adjacent lanes access adjacent elements
   {
     union { uint4 word[1]; float at[4]; } w_r0;
     #pragma unroll

@@ -16,7 +16,7 @@ template <bool aligned> static __global__ __launch_bounds__(256) void sett_trans
     tile_p0[(th_x * 33 + 24) >> 3] = w_p0.at[3];
   }
   __syncthreads();
-  // take, compute and store along lanes
+  // read elements from the tiles, compute, and store: adjacent lanes access adjacent elements
   {
     union { uint4 word[1]; float at[4]; } w_r0;
     #pragma unroll
