@@ -170,7 +170,7 @@ class Draw:
 
 
 class FewRows(Draw):
-    """A product with few rows, or few columns. The other operand may be of a narrow type."""
+    """A product with few rows, or few columns. The larger operand may be of a narrow type."""
 
     def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r
@@ -716,7 +716,7 @@ def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: 
 @pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
 def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_path: Path) -> None:
     """A depthwise convolution agrees if a row has a whole vector of columns and a second vector that overlaps it; both
-    are read from the base in place.
+    are read in place from the convolution's base (its input).
     """
     texts = {}
     for t, features in (("f32", 17), ("f32", 31), ("f64", 9)):

@@ -473,7 +473,9 @@ ENTRY e { x = bf16[64,64]{1,0} parameter(0)  w = bf16[64,64]{1,0} parameter(1)  
 
 
 def test_a_small_loop_with_a_launch_of_its_own_memory(tmp_path: Path) -> None:
-    """A small loop runs in one block, unless its kernel needs dynamic shared memory, which the launch has to state."""
+    """A small loop usually runs in one block. If its kernel needs dynamic shared memory, each step is a launch, because
+    a launch states the size of this memory.
+    """
     (tmp_path / "e.hlo").write_text(IN_A_LOOP)
     done = gen("check", tmp_path / "e.hlo", "--target", "cuda-on-cpu", "--device", "sm_90a")
     assert done.returncode == 0, done.stdout + done.stderr

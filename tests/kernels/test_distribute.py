@@ -93,8 +93,8 @@ def drawn(rng: random.Random, rank: int) -> Layout:
 
 
 def written(layout: Layout, dims: Sequence[int]) -> "Dict[Tuple[int, ...], Tuple[int, int]]":
-    """Return the thread that has to write each index of a result, as (block, thread of the block): by the definition,
-    the smallest owner.
+    """Return the thread that must write each element of a result, by its index, as (block, thread of the block). By the
+    definition it is the element's owner with the smallest number.
     """
     subgroups, threads = layout.ids()
     owners: Dict[Tuple[int, ...], int] = {}
@@ -173,7 +173,7 @@ REDUCED = """  a = f32[30,6,40] parameter(0)
   s = f32[30,40] reduce(a, zero), dimensions={1}, to_apply=plus
   e = f32[30,40] negate(s)
 """
-TILED = "  a = f32[260,300]{1,0:T(8,128)} parameter(0)\n"    # a result without a layout is divided between blocks in another way
+TILED = "  a = f32[260,300]{1,0:T(8,128)} parameter(0)\n"    # without sett_distribute, another schedule would divide the result between blocks
 SOFTMAX = """  a = f32[36,50] parameter(0)
   zero = f32[] constant(0)
   e = f32[36,50] exponential(a)

@@ -1,6 +1,6 @@
 """Test calls of LAPACK's routines. Kernels return what each routine is defined to return, for all types, layouts and
-batches; wrong results do not pass a check; and JAX's functions that call the routines equal NumPy's. Tests are
-skipped if LAPACK, NumPy or JAX is missing. SETT_SEED and SETT_COUNT select other random calls and their number.
+batches; wrong results do not pass a check; and JAX's functions that call the routines equal NumPy's. Tests are skipped
+if LAPACK, NumPy or JAX is missing. SETT_SEED selects other random calls, SETT_COUNT their number.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ OF_COMPLEX = ["geev", "gees", "gehrd", "hetrd", "heevd", "gesdd", "gesvd", "geqp
               "potrf"]
 CASES = [(routine, dtype) for dtypes, routines in ((("f32", "f64"), OF_REAL), (("c64", "c128"), OF_COMPLEX))
          for dtype in dtypes for routine in routines]
-PROVED = ("f64", "c64")    # for these types `ninja test` only asks whether the proof accepts the results; for f32 it runs kernels
+PROVED = ("f64", "c64")    # for these types `ninja test` runs no kernels, and only tests whether the proof accepts the reference's results
 
 
 @pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=() if dtype == "f32" else pytest.mark.peer) for dtype in KINDS if dtype != "s32"])
@@ -165,7 +165,9 @@ LEFT_BEHIND = {"gesdd": [0], "gesvd": [0]}    # by routine: the results that it 
 
 @functools.lru_cache(maxsize=None)
 def proved(dtype: str, folder: Path) -> "Tuple[Dict[str, hlo.Fusion], ctypes.CDLL]":
-    """Return a call of each routine for a type, and a library with their references and proofs."""
+    """Return a fusion that calls each routine, for one type, and a library with the references and the proofs of these
+    fusions.
+    """
     fusions: "Dict[str, hlo.Fusion]" = {}
     for routine in (routine for routine, of in CASES if of == dtype):
         text, none = Drawn(routine, dtype, 0).text, f"{ord('N')} : ui8"

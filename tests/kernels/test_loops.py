@@ -1,8 +1,8 @@
 """Property: dot, convolution, reduce-window and select-and-scatter agree with the scalar reference, with any ops fused
 before and after them.
 
-Fusions are drawn as in test_fusions.py, but are smaller and consist mostly of these ops. SETT_SEED and SETT_COUNT
-select other fusions and their number, SETT_TARGET and SETT_DEVICE the target.
+Fusions are drawn as in test_fusions.py, but are smaller and consist mostly of these ops. SETT_SEED selects other
+fusions, SETT_COUNT their number, SETT_TARGET and SETT_DEVICE the target.
 """
 
 from __future__ import annotations

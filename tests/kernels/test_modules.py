@@ -193,8 +193,8 @@ ENTRY main {
 
 @pytest.mark.parametrize("launched", [False, True])
 def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
-    """A callee with other layouts is right if it is inlined into one fusion, and if it has a fusion and is therefore
-    called.
+    """A callee whose layouts differ from the caller's is right: inlined into one fusion, or called, if the callee
+    contains a fusion.
     """
     text = TURNED.replace("negate(d)", "fusion(d), kind=kLoop, calls=minus") if launched else TURNED
     assert (len(hlo.fusions(hlo.parse(text, "m.hlo"))) > 1) == launched

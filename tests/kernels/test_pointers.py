@@ -99,7 +99,7 @@ print(json.dumps(wrong))
 @pytest.mark.parametrize("name", MODULES)
 def test_each_pointer(name: str, tmp_path: Path) -> None:
     """With one pointer at its minimum alignment the results are the same bits, and no wide access is misaligned. With
-    one pointer below it the call returns an error.
+    one pointer below its minimum alignment the call returns an error.
     """
     program = programs.program(parse(f"HloModule m\n{MODULES[name]}", "m.hlo"))
     texts, about = pipeline.files(program, ["cuda"], "sm_80")

@@ -224,8 +224,8 @@ def test_rows_in_several_places(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [16, 256, 272, 320, 400])
 def test_columns_under_many_rows_are_read_once(columns: int) -> None:
-    """In a reduction of many rows to few columns, a step covers all columns, so the work-item of a part reads each of
-    its rows once.
+    """In a reduction of many rows to few columns, a step covers all columns, so each work-item reads each of its rows
+    once.
     """
     (fusion,) = fusions(reduce("f32", [3000, columns], [0]))
     first = target_file(fusion, "c").kernels[0]

@@ -220,8 +220,8 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
 @drawn.in_parts
 def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
     """If each of two work-items handles the updates of one part of the rows, the results are right for indices in and
-    out of range: of all widths, with several dimensions, with a smaller last part, and with short rows, so that rows of
-    both parts are in one cache line.
+    out of range. The cases have index types of all widths, several dimensions, a smaller last part, and rows so short
+    that one cache line contains rows of both parts.
     """
     every = {
         "bytes": text("s32", "200", "5003,1", "5003", inserted="0", kind="s8"),

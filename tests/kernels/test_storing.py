@@ -3,8 +3,8 @@ are right either way.
 
 Random graphs have rolls, shifts, reversals, transposes, gathers, broadcasts and reductions of values with several
 readers. NumPy computes their results bit by bit: integers wrap, and floats are rounded after each op. `ninja
-test-storing` runs 2,000 graphs on each target. SETT_TARGET names targets, SETT_SEED and SETT_COUNT select other
-graphs and their number.
+test-storing` runs 2,000 graphs on each target. SETT_TARGET names targets. SETT_SEED selects other graphs, SETT_COUNT
+their number.
 """
 
 from __future__ import annotations
@@ -247,8 +247,8 @@ def steps(dtype: str, count: int) -> str:
 
 
 def test_what_is_said(tmp_path: Path) -> None:
-    """If values are computed much more often than in the graph, because 4-bit elements cannot be stored, `gen build`
-    says so. `gen explain` prints the decision for each value, and the time that storing it would save or cost.
+    """4-bit elements cannot be stored. If their values are therefore computed much more often than in the graph, `gen
+    build` says so. `gen explain` prints the decision for each value, and the time that storing it would save or cost.
     """
     said = {}
     for dtype in ("s4", "s32"):
@@ -292,7 +292,7 @@ def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
             module = run.load(str(path), 1)
         except (hlo.HloError, run.RunError):
             continue
-        for program in programs(module, True):    # ops on whole arrays have no plan, and calls in loops have other costs
+        for program in programs(module, True):    # without ops on whole arrays, which have no plan, and without calls in loops, whose costs differ
             if not program.whole.small and whole_of(program.whole.computation) is None:
                 yield str(path.relative_to(PEER)), program.whole
 

@@ -215,7 +215,7 @@ def test_pairs_of_notations() -> None:
     mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>"
     assert drawn(f"16x8@{mma}", f"16x8@{mma}").endswith("no cell differs\n")
     assert drawn("f32[4,6]{0,1}", "(4,6):(1,4)").endswith("no cell differs\n")
-    # a fragment of a matrix instruction has no block, so the block of the linear layout may have only one value
+    # a fragment of a matrix instruction has no input `block`, so it is compared only with layouts of a single block
     fragment, turned = "NV_MMA_SYNC_F32_16x8x16_F16.acc", "16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>"
     assert drawn(fragment, f"16x8@{mma}").endswith("no cell differs\n") and drawn(f"16x8@{mma}", fragment).endswith("no cell differs\n")
     assert drawn(fragment, turned).endswith("124 of 128 cells differ, the first at (0, 2): 1.0 and 0.2\n")
@@ -228,7 +228,9 @@ def test_pairs_of_notations() -> None:
 # ---- cuts, colours, bytes, errors --------------------------------------------------------------------------------
 
 def test_cut() -> None:
-    """Large pictures are cut: the cells that are drawn are right, and the number of the others is stated."""
+    """Large pictures are cut: the cells that are drawn are right, and the numbers of rows and columns left out are
+    stated.
+    """
     text = drawn("f32[100000,100000]{1,0:T(8,128)}")
     cells = table(text, 2)
     rows, columns = (len({index[d] for index in cells}) for d in range(2))

@@ -1031,7 +1031,7 @@ def batch(kind: str, rng: random.Random, count: int, counts: "dict[str, int]") -
             assert not may_be(table, notation) and witnessed(line, table), (text, notation, line)
         else:
             counts["yes"] += 1
-            if kind == "padded" and notation == "triton":  # already in Triton's notation
+            if kind == "padded" and notation == "triton":  # a padded layout is already in Triton's notation
                 assert line == printed[texts.index(text)]
                 continue
             assert same(table, table_of(line)), (text, notation, line)

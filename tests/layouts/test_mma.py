@@ -204,8 +204,8 @@ def test_documents() -> None:
 
 
 def test_scales_of_f8() -> None:
-    """By the documents, the f8 values of a lane do not all belong to the block of k that the lane's scale is for; f4
-    values do. In the layouts of `nested mma` they all do.
+    """A lane's scale applies to one block of k. By the documents all f4 values of the lane are in this block, but not
+    all f8 values. In the layouts of `nested mma` all values are.
     """
     scaled = [it for it in intrinsics() if "SCALE" in it.name]
     assert {it.name for it in scaled} == matching(manual_says("scales of f8"))

@@ -1,8 +1,8 @@
 """Test `sett layout move`: run the code that it writes, as C and as CUDA compiled for the CPU, between layouts whose
 tables come from models that share no code with the headers.
 
-Every element must reach every register of B that wants it. The numbers of shuffles, selects, bytes, barriers and bank
-conflicts in the answer equal those counted while the code runs.
+Every element must reach all registers that have it in the second layout. The numbers of shuffles, selects, bytes,
+barriers and bank conflicts in the answer equal those counted while the code runs.
 """
 
 from __future__ import annotations
@@ -273,7 +273,8 @@ def missing(case: Case) -> "set":
 
 
 def ran(cases: "List[Case]", folder: Path) -> "List[Said]":
-    """Ask the command for all cases, run the code it writes, and check the results. Return the answers other than "no".
+    """Call `sett layout move` for all cases, run the code that it writes, and check the results. Return the answers
+    that are not "no".
     """
     jobs: Dict[int, Tuple[Case, Said, str, str]] = {}
     for bits in sorted({case.bits for case in cases}):

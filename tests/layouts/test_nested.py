@@ -321,7 +321,7 @@ def test_document_inverse() -> None:
 
 
 def test_defects() -> None:
-    """Layouts for which IREE's code gives a wrong result: `sett` gives the right result or refuses."""
+    """For layouts for which IREE's code gives a wrong result, `sett` gives the right result or refuses."""
     no = "no nested layout of that shape has this ownership"
     assert answer("reshape", short("1,1 1,2 1,1 2,1 1,1 0,0 1,0"), "4").split("\t")[0] == short("1 1 1 2 2 0 1")  # thread 0 has elements 0 and 1; IREE gives 0 and 2
     example = short("2,1 2,4 1,1 16,4 1,4 1,0 1,16")
@@ -482,8 +482,8 @@ def test_fragments_peer() -> None:
 
 
 def test_maps_agree() -> None:
-    """The map of a layout, the map's inverse, and the layout that is made from the map are one function, by evaluating
-    their texts.
+    """The map of a layout, the map's inverse, and the layout that is made from the map are one function. The test
+    evaluates their texts.
     """
     rng = random.Random(5)
     for _ in range(150):

@@ -586,7 +586,9 @@ WRONG_DUMPS = ["Larger2DShared#hardware"]
 
 
 def test_triton_dumps() -> None:
-    """`layout dump` reproduces the text that Triton prints for a layout, and `layout product` that of products."""
+    """`layout dump` reproduces the text that Triton prints for a layout, and `layout product` the text that Triton
+    prints for a product.
+    """
     rows = [row for row in peer(["triton_encodings"]) if row["op"] in ("dump_layout", "ll_product")]
     for row in rows:
         words = row["args"] if row["op"] == "ll_product" else ["x".join(map(str, row["args"][0])) + "@" + row["args"][1]]

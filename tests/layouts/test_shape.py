@@ -500,8 +500,8 @@ def test_same_bytes() -> None:
 
 
 def test_bitcast_as_a_transpose() -> None:
-    """The "no" of a bitcast says whether the bitcast is possible after a transpose of the dimensions, and after which
-    one.
+    """If a bitcast is not possible, the answer says whether it is possible after a transpose of the dimensions, and
+    after which transpose.
     """
     for a, b, expected in (
             ("bf16[70,300]{1,0:T(8,128)(2,1)}", "bf16[300,70]{0,1:T(8,128)(2,1)}", "no: element 1 (row-major) is at position 2 in the first and 1 in the second; as a transpose by 1,0: yes"),

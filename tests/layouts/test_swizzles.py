@@ -95,8 +95,8 @@ def all_swizzles(size: int, width: int):
 # ---- accesses -----------------------------------------------------------------------------------------------------------------------------------------
 
 def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tuple[str, np.ndarray]":
-    """Return a random access as a map of the lane t, a step i and, if width > 1, the vector's element e; and the
-    row-major offsets of the first elements, one warp per row.
+    """Return a random access as a map of the lane t, the step i and, if width > 1, the vector's element e. Return also
+    the row-major offset of each vector's first element, with a row for each warp.
     """
     wide = columns // width
     form = rng.randrange(4)
@@ -286,8 +286,8 @@ def exchanged(store: str, load: str, bits: int) -> "tuple[list, int, list[int]]"
 
 
 def check_exchange(store: str, load: str, bits: int) -> "tuple[int, int]":
-    """Return the numbers of conflicts of store and load, over all accesses of all warps. Check that vectors are
-    contiguous in the registers of both sides and that every element has an offset.
+    """Return the number of bank conflicts of the store and that of the load, over all accesses of all warps. Check that
+    vectors are contiguous in the registers of both sides and that every element has an offset.
     """
     offsets, vector, said = exchanged(store, load, bits)
     sizes = linear_of(store)[1]

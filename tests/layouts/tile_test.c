@@ -588,7 +588,8 @@ static void draw_splits(sett_tile_shape *shape) {
   }
 }
 
-/* Return the part that an index belongs to, by counting splits, and write the index within that part. */
+/* Return the part of a split array that an index belongs to, by counting the splits up to the index. Write the index
+ * within the part. */
 static int part_of(const sett_tile_shape *shape, const int64_t *index, int64_t *local) {
   int i, j, used = 0, number = 0;
   memcpy(local, index, sizeof *local * (size_t)shape->rank);

@@ -97,8 +97,8 @@ def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> Non
 
 
 def test_run(tmp_path: Path) -> None:
-    """A child's result has its exit status or signal and its output. After the time limit its own children are ended
-    too.
+    """A child's result has its exit status or signal and its output. After the time limit, the processes that the child
+    has started are ended too.
     """
     done = child.run(["sh", "-c", "echo out; echo err >&2; exit 70"])
     assert (done.status, done.out, done.err, done.exceeded) == (70, "out\n", "err\n", "")

@@ -270,7 +270,7 @@ def test_run_row_major(tmp_path: Path) -> None:
         f"note: {file}: not row-major: parameter 0 f32[3,5]{{0,1}}, parameter 1 s4[3,5]{{0,1}}, parameter 2 f32[9,5]{{0,1:T(4,8)}}, "
         "parameter 4 c64[2,1,3]{0,2,1}, result 0 f32[5,3]{0,1}, result 1 s4[3,5]{0,1}, result 2 f32[9,5]{0,1:T(4,8)}, "
         "result 4 c64[2,1,3]{0,2,1}, result 5 s16[2,3]{0,1}, result 6 f32[3,5]{0,1}: --row-major reads and writes row-major files\n"), done.stderr
-    first = [x[i * 3 + j] for i in range(5) for j in range(3)]    # p0.bin has x by columns, r0.bin has x's transpose by columns
+    first = [x[i * 3 + j] for i in range(5) for j in range(3)]    # p0.bin has x column-major, r0.bin has x's transpose column-major
     assert (tmp_path / "out" / "r0.bin").read_bytes() == struct.pack("<15f", *(first[j * 3 + i] for i in range(3) for j in range(5)))
 
 
@@ -519,9 +519,7 @@ REFUSED = [    # kernel, its dims in the file, dims to replace them with, device
 
 @pytest.mark.parametrize("name, dims, other, device, lines", REFUSED, ids=lambda part: str(part).replace(",", "x") if isinstance(part, str) else "")
 def test_explain_says_who_refused(name: str, dims: str, other: str, device: str, lines: "list[str]", tmp_path: Path) -> None:
-    """Below the hero that writes a kernel, `explain` lists the other heroes for such nests with the reason why they
-    refused.
-    """
+    """Below the hero that writes a kernel, `explain` lists each hero that refused this nest, with the reason."""
     file = tmp_path / f"{name}.hlo"
     text = (CATALOGUE / f"{name}.hlo").read_text()
     file.write_text(text.replace(f"[{dims}]", f"[{other}]").replace("f32[5]", f"f32[{other.split(',')[0]}]") if dims else text)
@@ -534,7 +532,7 @@ def test_explain_says_who_refused(name: str, dims: str, other: str, device: str,
     (("--target", "c", "--device", "sm_80"), "note: --device sm_80 is of cuda and not used: c is scheduled for cpu\n"), (("--target", "c", "--device", "cpu"), ""),
     (("--device", "sm_80"), "")])
 def test_a_device_of_another_language(words: "tuple[str, ...]", said: str) -> None:
-    """A device that none of the targets uses is refused. With several targets, the device applies to those of its
+    """A device that none of the targets uses is refused. With several targets, the device applies to the targets of its
     language.
     """
     assert gen("explain", CATALOGUE / "add_f32.hlo", "--stage", "schedule", *words).stderr == said
@@ -576,7 +574,7 @@ def check_flat(text: str, elements: int) -> None:
 
 @pytest.mark.parametrize("device", ["pocl-cpu", "sm_90"])
 def test_explain_flatten(device: str) -> None:
-    """In gelu, the flattened map of the read equals that of the write: contiguous along the vector, over exactly the
+    """In gelu, the flattened maps of the read and of the write are equal: contiguous along the vector, over exactly the
     elements of the array.
     """
     file = PEER / "seeds" / "gelu.hlo"
@@ -626,8 +624,8 @@ def test_library(tmp_path: Path) -> None:
 
 
 def test_dump(tmp_path: Path) -> None:
-    """`gen build --dump` writes the output of `explain`, one file per stage, and leaves other files in the folder alone.
-    The first stage builds to the same bytes.
+    """`gen build --dump` writes the output of `explain`, one file per stage, and leaves other files in the folder
+    alone. The file of the first stage is a module, whose build gives the same bytes.
     """
     file = CATALOGUE / "triangle_f32.hlo"
     (tmp_path / "dump").mkdir()
@@ -647,8 +645,8 @@ def test_dump(tmp_path: Path) -> None:
 
 
 def test_dump_of_nothing(tmp_path: Path) -> None:
-    """If a build fails, neither the output folder nor the dump folder is made. If the dump cannot be written, the error
-    names it.
+    """If a build fails, neither the output folder nor the dump folder is made. If --dump names a file instead of a
+    folder, the error names this file.
     """
     (tmp_path / "m.hlo").write_text(MALFORMED["unknown op"][0])
     assert gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--dump", tmp_path / "dump").returncode == 2
@@ -864,7 +862,7 @@ def long_map(dims: int) -> str:
 
 @pytest.mark.peer
 def test_sett_memory() -> None:
-    """`sett` takes more memory as needed. If there is none, an error says so."""
+    """`sett` takes more memory as needed. If there is no more memory, an error says so."""
     dims = long_map(3000)
     for text in (dims, f"(d0) -> ({' + '.join(f'd0 mod {k}' for k in range(2, 2202))}), domain: d0 in [0, 99999]"):
         done = sett("map", "simplify", "-", text=text + "\n")

@@ -223,7 +223,7 @@ def seen(text: str) -> str:
 @pytest.mark.peer
 def test_progress(three: "List[Path]") -> None:
     """On a terminal a line names the current file and disappears at the end, and PASS is green unless NO_COLOR is set.
-    Elsewhere there is neither.
+    Without a terminal there is no such line, and no colour.
     """
     device_or_skip("c")
     words = ("check", three[0], three[2], "--target", "c")

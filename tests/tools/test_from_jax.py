@@ -114,8 +114,8 @@ def test_one_command(folder: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("name, dims", [("jacobian", ["0=4"]), ("rows", ["b=3"]), ("donated", ["0=3"])])
 def test_examples(folder: Path, name: str, dims: "List[str]") -> None:
-    """Functions build with sizes from --dims, symbolic sizes, 16-bit and boolean types, and buffers that a result
-    reuses.
+    """The example functions build: with sizes from --dims, symbolic sizes, 16-bit and boolean types, and buffers that a
+    result reuses.
     """
     out = built(folder, f"model.py:{name}", *(word for of in dims for word in ("--dims", of)))
     done = compiled(out, name)
@@ -177,8 +177,8 @@ def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
 @needs_jax
 @pytest.mark.peer
 def test_two_functions(folder: Path) -> None:
-    """For C alone, two functions share one pair of files; with other languages each function has its own. `check`
-    handles one function after the other.
+    """If the only target is C, two functions share one .c and one .h. With more targets, each function has separate
+    files. `check` takes one function after the other.
     """
     assert compiled(built(folder, "model.py:step,wide"), "model").stdout.count("PASS ") == 2
     done = gen("build", "model.py:step,wide", "-o", "pairs", "--target", "c,opencl", cwd=folder)

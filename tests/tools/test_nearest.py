@@ -70,7 +70,8 @@ def test_elements(dtype: str, size: int) -> None:
 
 
 def test_words(tmp_path: Path) -> None:
-    """The message is right for a library whose results are exact to the last bit, and for one with half of each value.
+    """The message is right for a library whose results are exact to the last bit, and for a library that returns half
+    of each value.
     """
     of = fusion("x = f32[4] parameter(0)  y = f32[4] exponential(x)  i = s32[4] convert(x)  ROOT r = (f32[4], s32[4]) tuple(y, i)")
     options = run.Options()

@@ -38,8 +38,8 @@ del ROWS[-1]["median_s"]
 
 
 def test_points() -> None:
-    """A kernel's roof is the smaller one of what memory and arithmetic allow. In the figure its point is below the roof
-    by the ratio of the two speeds.
+    """A kernel's roof is the smaller of two speeds: what memory allows, and what arithmetic allows. In the figure, the
+    distance of the kernel's point below the roof is the ratio of the kernel's speed to the roof.
     """
     chart = roofline.chart(report(ROWS))
     assert chart and [(p.number, p.roof, p.share) for p in chart.points] == [(1, 40, 1), (2, 30, 0.5), (3, 10, 1), (4, 40, 0.5)]
