@@ -1,9 +1,9 @@
 """Combine reductions and elementwise results into stages that one kernel runs for each row.
 
 A row is the set of elements that one result of a reduction combines; that result is the row's total. In a softmax, the
-maximum of a row, the sum of its exponentials and the quotients are three stages. Nests can be combined if each of them
-reads the totals of others only at the row that it computes. The kernel then runs one stage after another for each row,
-and loads the row from memory once. Only the maps decide this.
+maximum of a row, the sum of its exponentials and the quotients are three stages. Nests can be combined if each nest
+reads the totals of other nests only at the row that it computes; the maps show this. The kernel then runs one stage
+after another for each row, and loads the row from memory once.
 
 A value that depends only on the row is computed once per row, between the stages. An expensive value that a later stage
 needs at the same position is kept in registers by the stage that computes it first. The hero decides whether rows are

@@ -159,8 +159,9 @@ def _rows_of_strip(producer: Contraction, of: Rows, between: "Sequence[Buffer]",
 
 
 def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Optional[Nest]:
-    """Return the nest with buffers of one strip, or None if it is no longer a contraction then. places: for each of
-    these buffers, the map from a position in the array to the position in the buffer.
+    """Return the nest with buffers of one strip. Return None if a contraction cannot remain a contraction with them.
+
+    places: for each of these buffers, the map from a position in the array to the position in the buffer.
     """
     if isinstance(nest, Contraction):
         part = Nest(nest.name, nest.shape, _placed(nest.partition, places))
