@@ -130,8 +130,8 @@ def _finished(program: Program, block: "Optional[Block]" = None) -> Program:
 
 
 def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
-    """Return true if a module is a single fusion of the module's parameters, in order, whose results are the module's
-    results.
+    """Return true if a module is a single fusion. The fusion's operands must be the module's parameters, in order, and
+    its results the module's results.
     """
     return len(steps) == 1 and (steps[0].operands, steps[0].results) == (hlo.module_parameters(module),
                                                                          hlo.module_results(module))

@@ -53,8 +53,8 @@ class Launch:
     """A launch of a kernel.
 
     arrays: the arrays of the kernel's pointers, in order.
-    threads: the maximum number of threads that make the kernel faster on a CPU; matrix_threads: the same for a CPU with
-        matrix instructions, if the kernel uses these.
+    threads: the maximum number of threads that make the kernel faster on a CPU.
+    matrix_threads: that maximum for a CPU with matrix instructions, if the kernel uses these.
     reads, writes: the arrays that the kernel reads and writes.
     same: for each operand that it updates in place, the result. Both must have the same memory.
     direct: true if the code of the launch is in the program's function, and not in a function of its own.

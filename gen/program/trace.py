@@ -233,9 +233,10 @@ def _counting() -> Computation:
 
 
 def _continuing(trips: Optional[int]) -> Computation:
-    """Return a computation of two predicates. The first is true if the loop continues: the count is below the limit,
-    and it is below the trip count. If the trip count is not known, the loop's own predicate must be true instead. The
-    second is true if only the limit ends the loop.
+    """Return a computation of two predicates: the loop continues; only the limit ends the loop.
+
+    A loop continues if the count is below the limit and the loop itself would continue. It would if the count is below
+    the trip count or, if the trip count is not known, if the loop's own predicate is true.
     """
     to, number, pred = Computation("more"), array_shape("u32", ()), array_shape("pred", ())
     count, limit = _op(to, "parameter", number), _op(to, "parameter", number)
