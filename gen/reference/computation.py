@@ -72,7 +72,7 @@ OPS.update({"while": partial(control.loop, walk), "conditional": partial(control
 class Result(NamedTuple):
     """An array that contains a result, or a part of it.
 
-    number, shape: the number and the shape of the result.
+    number, shape: the index and the shape of the result.
     half: the part of a complex result: 0 for the real part, 1 for the imaginary part; None for real numbers.
     array: the array.
     """

@@ -56,7 +56,7 @@ def call(e: Emitter, file: Path, name: str, dtype: str, arguments: "Sequence[str
 
 
 def for_each(count: int, statement: Statement) -> Statement:
-    """Return a statement in a loop over the numbers i of the matrices."""
+    """Return a statement in a loop over the matrices. The loop variable i is the index of a matrix."""
     return statement if count == 1 else For("int64_t", "i", str(count), [statement], brief=True)
 
 

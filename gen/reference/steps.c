@@ -2,8 +2,8 @@
    name. A piece follows a comment that begins with its name. A word $word stands for a text; alone on a line, it may
    stand for several lines. */
 
-/* ---- merge_sort: computes `order`, the sorted places of the elements in a row. before: sets `later` to true if the
-   element at `y`, which came after the element at `x`, must come before it ---- */
+/* ---- merge_sort: computes `order`, the indices of a row's elements in sorted order. $before: sets `later` to true if
+   the element at `y`, which came after the element at `x`, must come before it ---- */
 const int64_t n = $size;
 for (int64_t t = 0; t < n; ++t) $order[t] = (int32_t)t;
 for (int64_t width = 1; width < n; width *= 2) {
