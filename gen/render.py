@@ -35,7 +35,7 @@ class Unit:
 
     scratch: the buffers between the kernels.
     threads: for each kernel, the maximum number of threads that make it faster on a CPU.
-    matrix_threads: the same for a CPU with matrix instructions, if the kernel uses these.
+    matrix_threads: that maximum for a CPU with matrix instructions, if the kernel uses these.
     """
 
     kernels: List[Kernel]
