@@ -491,7 +491,7 @@ def all_few_rows(first: int, count: int) -> "Dict[str, str]":
 
 
 class Turned(Draw):
-    """A product of narrow types by a matrix with more rows than the other operand, contiguous along the sum."""
+    """A product of narrow types. One operand has more rows than the other operand, and is contiguous along the sum."""
 
     def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r

@@ -120,7 +120,7 @@ VALUES = run.Options(schedule=EMBEDDED, most_bytes=1 << 60, rounds=-6)
 
 
 def of_part(part: str) -> "List[Path]":
-    """Return the modules that `ninja test` runs ("sample"), or the given quarter of the others."""
+    """Return the modules that `ninja test` runs ("sample"), or the given quarter of all other modules."""
     sample = [param.values[0] for param in MARKED if not param.marks and param.id != LARGE]
     return sample if part == "sample" else [path for path in [*FILES, *PEERS] if path not in sample][int(part)::4]
 

@@ -242,8 +242,7 @@ def few_rows(of: str) -> str:
 
 
 def lanes(file: Any) -> "List[Launch]":
-    """Return the launches that write the sums of each vector lane separately, as kernels for a matrix that is read in
-    place do.
+    """Return the launches that write a separate sum for each vector lane. Kernels that read a matrix in place do this.
     """
     steps = file.dialects[0].steps
     return [step for step in all_steps(steps) if isinstance(step, Launch) and any(a.shape.elements == 4 * 512 * 16 for a in step.writes)]

@@ -228,8 +228,8 @@ ENTRY m {
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer), pytest.param("cuda-on-cpu", marks=pytest.mark.peer)])
 def test_functions_have_names_of_their_own(target: str, tmp_path: Path) -> None:
-    """A fusion `f` with several kernels numbers their names. These names differ from those of other fusions that end in
-    a number.
+    """If a fusion has several kernels, they are named after the fusion, with numbers. The names differ from the names
+    of the module's fusions, some of which end in a number.
     """
     device_or_skip(target)
     results = run.check(written(tmp_path, NAMES), target, run.Options())

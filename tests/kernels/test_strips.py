@@ -69,7 +69,7 @@ def attention(seed: int) -> str:
     batch, heads, groups = r.choice([1, 1, 2]), r.choice([1, 2, 3]), r.choice([1, 1, 2])
     queries, keys = r.choice([1, 2, 8, 13, 16, 24, 32, 48]), r.choice([16, 17, 31, 32, 48, 65, 96, 128])
     size, out = r.choice([8, 16, 20]), r.choice([8, 16, 17, 24])
-    late = r.random() < 0.3    # the dimension of heads after that of queries, as in jax.nn
+    late = r.random() < 0.3    # as in jax.nn, the dimension of queries precedes the dimension of heads
 
     def operand(name: str, length: int, size: int, heads: int) -> str:
         dims = [batch, heads, length, size]

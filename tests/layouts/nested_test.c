@@ -1,5 +1,5 @@
-/* Test the laws of sett_nested_layout.h on random small layouts, against loops that are written from the definition,
- * and those of sett_mma_layouts.h for every row. Run: nested_test [LAYOUTS [SEED]]. */
+/* Test the laws of sett_nested_layout.h on random small layouts, against loops that are written from the definition.
+ * Test the laws of sett_mma_layouts.h for every row. Run: nested_test [LAYOUTS [SEED]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

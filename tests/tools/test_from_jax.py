@@ -189,7 +189,7 @@ def test_two_functions(folder: Path) -> None:
 
 @needs_jax
 def test_leading_dimensions(folder: Path) -> None:
-    """Each function of a file takes leading dimensions, and main.c passes those of dense arrays."""
+    """Each function of a file takes leading dimensions. main.c passes the leading dimensions of dense arrays."""
     out = built(folder, "model.py:rows,wide", "--dims", "b=2", "--lead", "x")
     assert (out / "model.h").read_text().count("const void *const *params, void *const *results, const size_t *leads, void *scratch)") == 2
     done = compiled(out, "model")

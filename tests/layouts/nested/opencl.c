@@ -1,5 +1,5 @@
-/* Use a plan of sett_nested_layout.h in an OpenCL C 1.2 kernel, on every device. The offset of each slot of each thread
- * must be that of sett_nested_element. Run: opencl FOLDER_OF_HEADERS. */
+/* Use a plan of sett_nested_layout.h in an OpenCL C 1.2 kernel, on every device. For each slot of each thread, the
+ * offset must equal the result of sett_nested_element. Run: opencl FOLDER_OF_HEADERS. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
