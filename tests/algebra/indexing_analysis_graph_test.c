@@ -56,7 +56,7 @@ static void make(int v) {
   opcode = SETT_ANALYSIS_ELEMENTWISE;
   for (i = 0; i < RANK; ++i) m->numbers[0][i] = i;
   m->numbers[1][0] = m->numbers[1][1] = 1;
-  if (kind == 0) { /* the second operand has the same dimensions, or is the same value */
+  if (kind == 0) { /* the second operand: a value with the dimensions of the first, or the first itself */
     b = &value[draw(v)];
     if (b->rank != a->rank || memcmp(a->dims, b->dims, sizeof a->dims)) b = a;
     m->inputs = 2;

@@ -21,8 +21,10 @@ def words(values: Index) -> str:
 
 
 class Text(str):
-    """The text of the map from output to operand. lines: this map with the lines about its runtime variables. back,
-    back_lines: the same for the map from operand to output.
+    """The text of the map from output to operand.
+
+    lines: the text of this map, then the lines about its runtime variables.
+    back, back_lines: text and lines of the map from operand to output.
     """
 
     back: str
