@@ -75,7 +75,10 @@ def test_mutants_that_read_another_element_are_refuted(name: str, target: str, c
 
 def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: int, blocks: int = 4,
             threads: int = 16) -> Verdict:
-    """Return the verdict on an OpenCL kernel that a module's text describes. inputs: the number of elements of each parameter."""
+    """Return the verdict on an OpenCL kernel with this body, as the kernel of the module with the text `hlo`.
+
+    inputs: the number of elements of each parameter. elements: the number of elements of the result.
+    """
     path = folder / "m.hlo"
     path.write_text(f"HloModule m\n\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\nENTRY main {{\n{hlo}}}\n")
     (source,) = programs.programs(run.load(str(path), None, {}), False)

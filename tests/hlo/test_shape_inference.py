@@ -1,5 +1,5 @@
-"""Test ops whose result shape the text leaves out. The shape is inferred as in XLA's parser, which is asked if jax is
-installed, or the error names the place in the text and what was expected.
+"""Test ops whose result shape the text leaves out. The inferred shape is that of XLA's parser (compared if jax is
+installed). If no shape can be inferred, the error names the place in the text and says what was expected.
 """
 
 from __future__ import annotations
