@@ -60,8 +60,8 @@ static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b
 #define sett_ptx_mma_m16n8k32_s32_s8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_s8)
 #define sett_ptx_mma_m16n8k32_s32_u8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_u8)
 
-/* The same product for f64, with 4 values of k: value i of A is in row g + 8 i at k = t, and the value of B is in
- * column g at k = t. Each product is added with one rounding. */
+/* D = A B + C of 16 x 8 for f64, with 4 values of k. g = lane / 4, t = lane % 4: value i of A is in row g + 8 i at
+ * k = t, and the value of B is in column g at k = t. Each product is added with one rounding. */
 static inline void sett_mma_16x8x4(int line, double *d, const double *a, const double *b) {
   const int lane = sett.current % 32, first = sett.current - lane;
   sett_mma_bring(line, a, 2 * sizeof *a, b, sizeof *b);

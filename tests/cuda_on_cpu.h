@@ -397,8 +397,8 @@ static T sett_shuffle(int line, uint64_t mask, T value, int width, int (*pick)(i
   return value;
 }
 
-// Return the lane to read. sett_pick wraps `by` around in the group of `width` lanes. The other functions return the
-// calling lane if the wanted lane is outside the group.
+/* Return the lane to read. sett_pick wraps `by` around in the group of `width` lanes. The other functions return the
+ * calling lane if the wanted lane is outside the group. */
 static inline int sett_pick(int lane, int width, int by) { return (lane & -width) | (by & (width - 1)); }
 static inline int sett_pick_down(int lane, int width, int by) {
   return by < 0 || lane + by > (lane | (width - 1)) ? lane : lane + by;

@@ -9,14 +9,14 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void sett_product_f32(_
   const uint column_block = bl_x & 1;
   const uint thread = th_x;
   union { uint4 all; float at[4]; } a_next[2];
-  __global const float *a_at[2]; /* addresses or positions of the first elements of the lines */
+  __global const float *a_at[2]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (uint pass = 0; pass < 2; ++pass) {
     const uint tile_line = (thread >> 1), line = tile_line < 20 ? tile_line : 19;
     a_at[pass] = p0 + line * 300;
   }
   union { uint4 all; float at[4]; } b_next[2];
-  __global const float *b_at[2]; /* addresses or positions of the first elements of the lines */
+  __global const float *b_at[2]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (uint pass = 0; pass < 2; ++pass) {
     const uint tile_line = column_block * 32 + (thread & 7) * 4, line = tile_line < 40 ? tile_line : 36;

@@ -9,14 +9,14 @@ template <bool aligned> static __global__ __launch_bounds__(64) void sett_produc
   const unsigned column_block = bl_x & 1;
   const unsigned thread = th_x;
   union { uint4 all; float at[4]; } a_next[2];
-  const float *a_at[2]; /* addresses or positions of the first elements of the lines */
+  const float *a_at[2]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 2; ++pass) {
     const unsigned tile_line = (thread >> 1), line = tile_line < 20 ? tile_line : 19;
     a_at[pass] = p0 + line * 300;
   }
   union { uint4 all; float at[4]; } b_next[2];
-  const float *b_at[2]; /* addresses or positions of the first elements of the lines */
+  const float *b_at[2]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 2; ++pass) {
     const unsigned tile_line = column_block * 32 + (thread & 7) * 4, line = tile_line < 40 ? tile_line : 36;

@@ -9,14 +9,14 @@ template <bool aligned> static __global__ __launch_bounds__(64) void sett_produc
   const unsigned column_block = bl_x % 3;
   const unsigned thread = th_x;
   union { uint2 all; unsigned short at[4]; } a_next[2];
-  const unsigned short *a_at[2]; /* addresses or positions of the first elements of the lines */
+  const unsigned short *a_at[2]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 2; ++pass) {
     const unsigned line = row_block * 32 + (thread >> 1);
     a_at[pass] = p0 + line * 64;
   }
   union { uint2 all; unsigned short at[4]; } b_next[2];
-  const unsigned short *b_at[2]; /* addresses or positions of the first elements of the lines */
+  const unsigned short *b_at[2]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 2; ++pass) {
     const unsigned tile_line = column_block * 32 + (thread & 7) * 4, line = tile_line < 80 ? tile_line : 76;

@@ -11,14 +11,14 @@ template <bool aligned> static __global__ __launch_bounds__(256) void sett_produ
   const unsigned wave_column = (th_x >> 6) & 1;
   const unsigned lane = th_x & 63;
   union { uint4 all; float at[4]; } a_next[1];
-  const float *a_at[1]; /* addresses or positions of the first elements of the lines */
+  const float *a_at[1]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 1; ++pass) if (th_x <= 127) {
     const unsigned tile_line = (th_x >> 2), line = tile_line < 20 ? tile_line : 19;
     a_at[pass] = p0 + line * 300;
   }
   union { uint4 all; float at[4]; } b_next[1];
-  const float *b_at[1]; /* addresses or positions of the first elements of the lines */
+  const float *b_at[1]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 1; ++pass) if (th_x <= 127) {
     const unsigned tile_line = column_block * 32 + (th_x & 7) * 4, line = tile_line < 40 ? tile_line : 36;

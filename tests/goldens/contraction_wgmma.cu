@@ -9,13 +9,13 @@ template <bool aligned> static __global__ __launch_bounds__(128) void sett_produ
   const unsigned column_block = bl_x & 1;
   const unsigned warp = th_x >> 5;
   const unsigned lane = th_x & 31;
-  const unsigned short *a_at[4]; /* addresses or positions of the first elements of the lines */
+  const unsigned short *a_at[4]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 4; ++pass) {
     const unsigned tile_line = row_block * 64 + (pass * 16 + (th_x >> 3)), line = tile_line < 96 ? tile_line : 95;
     a_at[pass] = p0 + line * 64;
   }
-  const unsigned short *b_at[4]; /* addresses or positions of the first elements of the lines */
+  const unsigned short *b_at[4]; /* addresses of the rows or columns that the thread loads */
   #pragma unroll
   for (unsigned pass = 0; pass < 4; ++pass) {
     const unsigned tile_line = column_block * 64 + (th_x & 7) * 8, line = tile_line < 80 ? tile_line : 72;
