@@ -87,8 +87,9 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
 def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bool) -> "Dict[Array, Array]":
     """Return the arrays that a launch may overwrite with its result, each with the result. Such an array is not needed
     afterwards, and it is neither a parameter nor a result of the program. The maps of the kernel must allow this. The
-    pointers of the array and of the result lose `restrict`. in_results: true if the result may be a
-    result of the program.
+    pointers of the array and of the result lose `restrict`.
+
+    in_results: true if the result may be a result of the program.
     """
     first: Dict[Array, int] = {}
     last: Dict[Array, int] = {}
