@@ -1,15 +1,15 @@
 /* Random indexing maps, as texts and as chains of steps, for the property test and bench/algebra.c. The same seed gives
  * the same maps.
  *
- * A chain is a list of small maps. Each is the text of one op (result index -> operand index), and its operand is the
- * result of the next one. draw_compose composes them, draw_text prints the composed map. A chain followed by its exact
- * inverse is an identity.
+ * A chain is a list of small maps. Each map is the text of one op (result index -> operand index). The operand of an op
+ * is the result of the next op. draw_compose composes the maps, and draw_text prints the composed map. A chain followed
+ * by its exact inverse is an identity.
  *
  *   draw r = draw_make(seed, 2000);                        shapes of at most 2000 elements
  *   static draw_chain chain;
  *   draw_map(&r, DRAW_ID_RESHAPE, rank, depth, &chain);    or one of the functions of a class
  *   map = draw_compose(&arena, &chain);                    expressions are shared, so it is small at any depth
- *   length = draw_text(&arena, &chain, text, sizeof text)  or as a text; 0 if it would be too long */
+ *   length = draw_text(&arena, &chain, text, sizeof text)  or as a text; 0 if the text would be too long */
 #ifndef SETT_INDEXING_MAP_DRAW_H
 #define SETT_INDEXING_MAP_DRAW_H
 

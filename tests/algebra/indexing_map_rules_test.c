@@ -1,6 +1,6 @@
 /* Test every rule of section THE NORMAL FORM in include/sett_indexing_map.h. First the law behind a rule is tested for
  * all small numbers, in plain arithmetic that shares no code with the header. Then the rule is tested on maps that only
- * this rule simplifies. Next to each is a map that just misses the rule's condition and stays unchanged.
+ * this rule simplifies. Beside each is a map that just misses the rule's condition and must not change.
  *
  * Run: indexing_map_rules_test [HEADER]. The program also checks that the manual in HEADER (default:
  * include/sett_indexing_map.h) has the same rules as this file. */
