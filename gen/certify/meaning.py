@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -95,7 +94,8 @@ class Meaning(Walk):
         # the values of these variables before a loop and after a step
         self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}
         self.before: "Dict[Memory, Memory]" = {}  # for a result's memory, the parameter that it overwrites
-        self.until = math.inf  # the time at which a walk gives up
+        self.statements = 0  # number of statements walked
+        self.most_statements = math.inf  # the walk of a kernel gives up after so many statements
 
     def _file(self) -> None:
         self.values_stored, self.of_atom, self.contents, self.writes = [], {}, {}, []
@@ -104,7 +104,8 @@ class Meaning(Walk):
         super()._file()
 
     def _statement(self, node: Node) -> _Exits:
-        if time.perf_counter() > self.until:
+        self.statements += 1
+        if self.statements > self.most_statements:
             raise Unknown("values take too long to follow", node.at)
         return super()._statement(node)
 

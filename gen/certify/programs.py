@@ -308,7 +308,8 @@ def _ask(call: Call, read: Access, write: Access) -> None:
     phases = f"(< {printer.term(write.phase, one, group)} {printer.term(read.phase, two, group)})"
     earlier = f"(or {phases} (and {' '.join(same)} (or {' '.join(before)} false) true))"
     lines = [earlier, overlap(printer, in_block(write), in_block(read), group)]
-    lines += [printer.condition(c, one, group) for c in write.path] + [printer.condition(c, two, group) for c in read.path]
+    lines += [printer.condition(c, one, group) for c in write.path]
+    lines += [printer.condition(c, two, group) for c in read.path]
     free = terms.all_free([write.offset, read.offset, *write.path, *read.path])
     text = f"{read.memory.name} is read after {write.memory.name} was written to its place in line {write.at.line}"
     answer = call.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], text)

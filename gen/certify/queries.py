@@ -112,7 +112,8 @@ class Questions:
         for access in _distinct(self.found.accesses):
             if access.memory.space in ("global", "shared"):
                 first = min([access.memory, *_sharing(access.memory)], key=id)
-                by_memory.setdefault(first, []).append(access if first is access.memory and not first.shares else in_block(access))
+                whole = first is access.memory and not first.shares
+                by_memory.setdefault(first, []).append(access if whole else in_block(access))
         for memory, accesses in by_memory.items():
             for n, a in enumerate(accesses):
                 others = [b for m, b in enumerate(accesses) if (a.write or b.write) and not (a.atomic and b.atomic)
@@ -319,7 +320,8 @@ def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", so
     if x.parts != y.parts or a.width * factors[0] != step or b.width * factors[1] != step:
         return False
     x, y = (Term(tuple((at, f // step) for at, f in term.parts), term.constant // step) for term in (x, y))
-    waiting, done = [(Term(x.parts, 0), x.constant, y.constant)], []    # type: List[Tuple[Term, int, int]], List[Tuple[Term, int, int]]
+    waiting: "List[Tuple[Term, int, int]]" = [(Term(x.parts, 0), x.constant, y.constant)]
+    done: "List[Tuple[Term, int, int]]" = []
     equal: "Set[Atom]" = set(shared)
     while waiting:
         form, one, two = waiting.pop()

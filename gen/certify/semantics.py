@@ -32,7 +32,7 @@ from gen.hlo.leaves import Leaf, result_leaves
 MOST_LANES = 400
 MOST_STEPS = 100_000  # maximum number of steps of a reduction that are gone through to check a counterexample
 MOST_PAIRS = 4_000  # maximum number of pairs of reads in one query
-WALK_SECONDS = 15.0  # time that the walk of one kernel may take
+WALK_STATEMENTS = 30000  # maximum number of statements in the walk of one kernel
 TOGETHER = 16  # maximum number of elements of a store in one query
 
 
@@ -152,7 +152,7 @@ class Semantics:
         """Walk a kernel for its stores."""
         start, meaning = time.perf_counter(), self.meaning
         made = _Walked(len(self.walked), launch, set(self.memories_of(launch).values()))
-        meaning.until = start + WALK_SECONDS
+        meaning.statements, meaning.most_statements = 0, WALK_STATEMENTS
         try:
             if _has_loops(self.computation):
                 raise NotProved("a program with loops or branches")
@@ -265,7 +265,8 @@ class Semantics:
                 doubtful = bool(conditions) and (passing.several or walked.number > 0)
                 lanes.append(
                     _Lane(
-                        index, both(at, *conditions, *map(terms.negated, hidden)), does, says, len(hidden) < len(known) or doubtful
+                        index, both(at, *conditions, *map(terms.negated, hidden)), does, says,
+                        len(hidden) < len(known) or doubtful
                     )
                 )
             if len(lanes) > MOST_LANES:

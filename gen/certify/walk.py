@@ -391,7 +391,9 @@ class Walk:
             raise Unknown("an integer becomes a pointer", at)
         if isinstance(value, (Address, Either)) and isinstance(type, Int):
             made = self._fresh(type, True)
-            return replace(made, pointer=value) if isinstance(value, Address) and type.bits == 64 else made   # type: ignore[arg-type]
+            if isinstance(value, Address) and type.bits == 64:
+                return replace(made, pointer=value)   # type: ignore[arg-type]
+            return made
         if isinstance(type, Void):
             return Opaque(type)
         if isinstance(value, Opaque) and isinstance(type, (Record, Array)):
@@ -527,7 +529,8 @@ class Walk:
         if value.memory.space == "private" and isinstance(type, (Int, Float)) and type.bits == 32:
             if place not in self.recent:
                 if isinstance(type, Int):
-                    self.recent[place] = self._fresh(type, True, self._known((value.memory.key, type), type), value.memory.name)
+                    known = self._known((value.memory.key, type), type)
+                    self.recent[place] = self._fresh(type, True, known, value.memory.name)
                 else:
                     bits = terms.variable("bits", 0, (1 << 32) - 1, False)
                     self.found.varying |= bits.free
