@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 
 from gen.certify.text import Unknown
 
-Z3_STEPS = 7_000_000     # limit of one query in units of z3's rlimit, about 2 s; a busy machine decides the same queries
+Z3_STEPS = 7_000_000     # limit of one query in units of z3's rlimit, about 2 s; the same on a busy machine
 CVC5_MS = 30_000         # time limit of one query, because the units of cvc5 take from 3 to 100 us
 
 

@@ -549,7 +549,8 @@ class Walk:
 
     def _forget(self, memory: "Optional[Memory]" = None) -> None:
         """Forget the values that private memory holds."""
-        self.recent = {key: value for key, value in self.recent.items() if memory is not None and key[0] is not memory}    # type: ignore[index]
+        self.recent = {key: value for key, value in self.recent.items()
+                       if memory is not None and key[0] is not memory}    # type: ignore[index]
 
     def _counted_store(self, memory: Memory, count: int) -> None:
         self.new_fixed[memory.key, "stores"] = self.new_fixed.get((memory.key, "stores"), 0) + count
@@ -564,7 +565,8 @@ class Walk:
         if stored is None or self.fixed.get((place.memory.key, "stores")) != 1 or stored.place.memory is not place.memory:
             return None
         to, value = stored.place, stored.value
-        if stored.type != type or to.unit != place.unit or not isinstance(value, Number) or value.term is None or value.type != type:
+        if stored.type != type or to.unit != place.unit or not isinstance(value, Number) or value.term is None \
+                or value.type != type:
             return None
         if len(to.offset.parts) != 1 or to.offset.constant or to.offset.parts[0][1] != 1:
             return None
@@ -937,7 +939,8 @@ class Walk:
         _, condition, step, body = node.parts
         changed, cells = self._loop_cells(node)
         inductive = self._inductive(body, step, changed)
-        moves = {cell: (cell.value, by) for cell in cells for by in [self._moves(cell, inductive)] if by is not None and cell.value}
+        moves = {cell: (cell.value, by) for cell in cells for by in [self._moves(cell, inductive)]
+                 if by is not None and cell.value}
         counts = self._counts(condition, moves, changed) if condition is not None else None
         trips = self._trips(condition, *counts, changed) if counts is not None else None
         return trips is not None and (not trips.is_constant or trips.constant > MOST_UNROLLED)
@@ -957,7 +960,8 @@ class Walk:
                 moves[cell] = cell.value, moved     # type: ignore[assignment]
         open_ones = [cell for cell in cells if cell not in moves and (counted is None or cell is not counted[0])]
         moves.update(self._tried(node, open_ones, cells))
-        cycles = {cell: of for cell in open_ones if cell not in moves for of in [self._cycle(cell, body, step)] if of is not None}
+        cycles = {cell: of for cell in open_ones if cell not in moves for of in [self._cycle(cell, body, step)]
+                  if of is not None}
         if counted is None and condition is not None:
             counted = self._counts(condition, moves, changed)
         variable = None
@@ -1183,7 +1187,8 @@ class Walk:
                       or isinstance(cell.value, Number) and cell.value.term is not None and not cell.value.data)]
         if not tried or _has(body, ("continue", "return")) or _breaks(body) or self.trying == MOST_TRIED:
             return {}
-        known = (dict(self.joined), dict(self.new_fixed), self.phase, self.pointers, self.loaded, len(self.path), dict(self.stores))
+        known = (dict(self.joined), dict(self.new_fixed), self.phase, self.pointers, self.loaded, len(self.path),
+                 dict(self.stores))
         newest = terms.variable("newest", 0, 1, True).parts[0][0].number
         markers: "Dict[Cell, Tuple[Value, Term]]" = {}
         self.logs.append({})
