@@ -359,7 +359,7 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = y * (y * inverse) + (near + less)  # 2 (a - low), because a - low itself could lose a bit if it is subnormal
+    above_low = y * (y * inverse) + (near + less)  # 2 (a - low): a - low itself may lose a bit if subnormal
     slope = 0.5 * (inverse + 1 / (near + less))  # (a - high) / y^2
     root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
