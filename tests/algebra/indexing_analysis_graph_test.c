@@ -261,8 +261,8 @@ static void print(sett_map_arena *arena, const sett_analysis_set *set, char *tex
 }
 
 /* Three dynamic slices of 4 elements from table[10], whose starts are a constant 3, an element of an iota, and a
- * parameter. Values: 0 table, 1 parameter, 2 constant, 3 its copy, 4 iota[1], 5 its reshape to a scalar; the slices are
- * 6 (at the constant), 7 (at the iota), 8 (at the parameter). */
+ * parameter. Values: 0 table, 1 parameter, 2 constant, 3 copy of 2, 4 iota[1], 5 reshape of 4 to a scalar; the slices
+ * are 6 (at the constant), 7 (at the iota), 8 (at the parameter). */
 static void runtimes(void) {
   static const int64_t ten[1] = {10}, four[1] = {4}, one[1] = {1}, zero[1] = {0};
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
