@@ -253,7 +253,7 @@ def test_what_is_compared() -> None:
 
 
 def test_shell_blocks() -> None:
-    """Commands in blocks that take too long to run here are commands that gen accepts."""
+    """Some commands take too long to run here. The test checks that gen accepts their arguments."""
     commands = [line for block in of("sh")[1:] for line in block.splitlines()]
     assert commands and all(line.startswith("python3 -m gen ") for line in commands)
     for command in commands:

@@ -40,8 +40,8 @@ HOLDS = {"LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator
 
 
 def counted(type: str, start: int, end: int, step: int, direction: str) -> "int | None":
-    """Return the number of iterations until the condition fails, with the counter wrapping like its type. Return None if
-    the counter wraps, or after 500 iterations.
+    """Return the number of iterations until the condition fails. Return None if the counter leaves its type's range, or
+    after 500 iterations.
     """
     low, high = (0, 256) if type == "u8" else (-128, 128)
     for count in range(500):
