@@ -47,7 +47,7 @@ int main(void) {
   sett_map_runs(&arena, store, e1, &run);
   printf("one store takes %lld registers\n", (long long)run.vector_width);
 
-  /* The map of stores of float2 instead of float. `thread` becomes the first dimension of both maps, because
+  /* Make the map of the stores as float2. `thread` becomes the first dimension of both maps, because
    * sett_analysis_coalesced takes the first dimension as the lane of a warp. */
   sett_map wide = sett_analysis_wide(&arena, store, e1, run.vector_width);
   wide = sett_map_move(&arena, wide, sett_map_find(wide, "thread", 6), 0);
