@@ -310,8 +310,8 @@ enum {
 };
 /* clang-format on */
 
-/* Draw one move of one of the kinds and change the shape `here` accordingly. The move's map goes to chain->step, its
- * inverse to *back. Return 0 and change nothing if the kind does not fit the shape. */
+/* Draw one move (an op) of this kind whose result has the shape `here`, and replace `here` by the operand's shape. The
+ * map goes to chain->step, its inverse to *back. Return 0 and change nothing if the kind does not fit the shape. */
 static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, int anew, int rank, const char **back) {
   static const int64_t tiles[] = {2, 3, 4, 5, 8, 16, 32};
   draw_shape to = *here;
