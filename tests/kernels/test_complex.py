@@ -335,7 +335,7 @@ def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "c"), ("c64", "opencl")])
 def test_quotients(dtype: str, target: str, tmp_path: Path) -> None:
-    """Quotients over all exponents of a type are within 8 ulps of the number's size, unless the quotient itself
+    """Quotients over all exponents of a type are within 8 ulps of the quotient's magnitude, unless the quotient itself
     overflows or underflows.
     """
     part, code, unit, _ = PART[dtype]
