@@ -10,7 +10,7 @@
 #ifndef SETT_CUDA_MATRIX_ON_CPU_H
 #define SETT_CUDA_MATRIX_ON_CPU_H
 
-#define SETT_PTX 1 // where it is defined, generated code calls the functions of this file instead of PTX instructions
+#define SETT_PTX 1 // makes generated code call the functions of this file instead of PTX instructions
 
 // ---- mma ----
 

@@ -7,7 +7,7 @@
 #ifndef SETT_HIP_MATRIX_ON_CPU_H
 #define SETT_HIP_MATRIX_ON_CPU_H
 
-#define SETT_MFMA 1 // where it is defined, generated code calls the functions of this file instead of MFMA instructions
+#define SETT_MFMA 1 // makes generated code call the functions of this file instead of MFMA instructions
 
 // The values of A and B of each thread of a block.
 template <class Sum> struct sett_mfma_values { static Sum a[SETT_THREADS][4], b[SETT_THREADS][4]; };
