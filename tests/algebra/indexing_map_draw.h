@@ -79,7 +79,7 @@ typedef struct draw_shape {
   int rank;
   int64_t size[DRAW_RANK];
   int64_t at
-      /* an index at which all steps so far have a value. draw_move keeps it in the domain, so the chain is not empty */
+      /* an index at which all steps so far have a value. draw_step keeps it in the domain, so the chain is not empty */
       [DRAW_RANK];
 } draw_shape;
 
