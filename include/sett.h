@@ -177,7 +177,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
 /* Return the map from each slot to the linear position of its element, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
                                          const sett_tile_shape *shape);
-/* Return the text of a map's error, from any of the headers. */
+/* Return the message of an error that a map holds, whichever sett header made the map. */
 SETT_PUBLIC const char *sett_message(int error);
 
 /* ---- a layout in any notation ---- */

@@ -4715,7 +4715,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
   }
-  /* shorten the vectors until no bit outside the vector, of either distribution, changes the position inside the vector */
+  /* Shorten the vector until the position inside it depends on no bit outside it, in both distributions. */
   for (;; --vectors) {
     settp_notation_others(&work, store->linear, store->linear, vectors, chosen, &others);
     settp_notation_others(&work, load->linear, store->linear, vectors, chosen, &others);

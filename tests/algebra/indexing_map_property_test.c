@@ -518,8 +518,8 @@ static int mutate(draw *r, const char *text, char *mutant) {
   return 0;
 }
 
-/* Check that a map of one step equals its simplified form, and that it differs from a changed copy if and only if the
- * oracle says so. */
+/* Check that `map`, drawn with a single step, equals its simplified form. Check that it differs from a changed copy if
+ * and only if the oracle says so. */
 static void check_equal(draw *r, sett_map map, sett_map simple) {
   static char mutant[1 << 14];
   sett_map_answer answer = sett_map_equal(&arena, map, simple);

@@ -320,8 +320,8 @@ def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, mo
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
 @pytest.mark.parametrize("target", ["opencl", "c"])
 def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:
-    """If rows are read side by side, the kernel prefetches 32 KiB beyond the bytes that it has read. Blocks of rows
-    above 64 KiB are not prefetched.
+    """A kernel that reads a block of adjacent rows prefetches the addresses 32 KiB after those that it reads. If the
+    block is larger than 64 KiB, it prefetches nothing.
     """
     size = 2 if dtype == "bf16" else 1
     elements = (1 << 24) // size

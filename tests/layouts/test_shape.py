@@ -346,7 +346,7 @@ def said(*words: str) -> str:
 
 
 def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
-    """Ask `sett` the question in a row of XLA's numbers. Return the answer in the form that the row has."""
+    """Ask `sett` the question of a row in the table of XLA's results. Return the answer in the form of that table."""
     if kind in ("linear_index_nested", "linear_index_untiled"):
         return answer("index", shape, rest)
     if kind in ("delinearize_nested", "multi_index_untiled"):

@@ -43,8 +43,10 @@ struct sett_from {
   size_t offset;
 };
 
-/* A call of a program. A check compares it separately, on the arrays that it read. from: the array of each of the call's
- * parameters. to: for each of the call's results, the index of the program's result that holds it. */
+/* One of the calls that a program consists of. A check compares the results of each call separately, computed from the
+ * arrays that the call read.
+ * from: the array of each of the call's parameters.
+ * to: for each of the call's results, the index of the program's result that holds it. */
 struct sett_call {
   const char *name;
   int params, results;
