@@ -38,7 +38,7 @@ THE MODEL
       f32[3,5]{1,0:T(2,2)}   (d0, d1) -> ((d0 floordiv 2) * 12 + (d1 floordiv 2) * 4 + (d0 mod 2) * 2 + d1 mod 2), ...
   sett_layout_unmap      (d0) -> (i0, .., in): from positions to logical indices; constraints exclude padding
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
-  Both are built by the definition; sett_map_simplify simplifies them.
+  Both maps follow the definition of tiles literally and are not simplified; sett_map_simplify does that.
   sett_layout_order      from logical indices to indices in memory order (the most major first), or back. This is a transpose; with tiles,
                          it is the map to the linear position
   sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory: linear
@@ -48,7 +48,7 @@ THE MODEL
         linear positions       (d0) -> ((d0 floordiv 8) * 8 + ((d0 mod 4) floordiv 2) * 4 + ((d0 mod 8) floordiv 4) * 2 + d0 mod 2)
 
   sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the element in each slot. The domain has the ids of one
-                         period, or those of a machine
+                         period (ids that differ by a multiple of the period hold the same elements), or those of a machine
       S[2] B[1] O[1] T[4] E[2], strides [1], [1]   (subgroup, thread)[b0, o0, e0] -> (subgroup * 8 + thread * 2 + e0), ...
   sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the owner with the smallest ids. Elements without an owner are outside the
                          domain
@@ -59,7 +59,7 @@ THE MODEL
 
   sett_any               a layout in any of the notations. Two layouts are the same if they are the same function. That is a function from
                          the logical index to an offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical
-                         index (Triton, Mosaic, IREE)
+                         index (Triton, Mosaic, IREE). In which direction sett_notation.h keeps a layout makes no difference
       f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
       f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
   sett_any_convert       the same function in another notation, or a no with values of the function that no layout of that notation has
@@ -97,7 +97,8 @@ LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
                    directions. It does not relate padding to anything.
   6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, except that it may also use the
                    places in shared memory that sett_notation_shared chooses.
-  7 reorder        (tests/layouts/test_move.py) sett_relayout with both shapes moves every element from its offset in a to its offset in b.
+  7 reorder        (tests/layouts/test_move.py) sett_relayout, with the two shapes that sett_any_reorder(a, b) returns, moves every element from its
+                   offset in a to its offset in b.
                    To all other places it writes only zeros.
 
 ANSWERS (in all sett headers)

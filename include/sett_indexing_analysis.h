@@ -85,8 +85,8 @@ THE MODEL
                   output feature reads only the input features (or batches) of its own group
     dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is ()
     gather        operand = offset + rt, where rt is an element of the indices. The batch dimensions of the output say which
-                  element; the operand's batching dimensions are related in the same way
-    scatter       output = window + rt, likewise, for the updates; operand 0 is elementwise
+                  element. An index in a batching dimension of the operand equals that of its batch dimension of the output
+    scatter       for the updates, output = window + rt, where rt is an element of the indices; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
     scalar        (): every output element reads the whole operand
 
@@ -129,7 +129,7 @@ FUNCTIONS
   sett_analysis_coalesced   bytes and transactions of the warps of an access
   sett_analysis_bank_conflicts   turns and conflicting lanes; _pad_rows, _swizzle: the best layout of shared memory
   sett_analysis_deal   the same accesses in another assignment to lanes (sett_map_move makes another dimension the lane)
-  sett_analysis_step, _wide   accesses by vectors, as the index of the first element (for memory.width), or as the vector's number
+  sett_analysis_step, _wide   accesses by vectors: _step gives the index of the first element (for memory.width), _wide the number of the vector
   sett_analysis_reads       the number of reads of a map
   sett_analysis_propagate   the tile of the operand, as a function of the number of the output tile
   sett_map_fact_parse, sett_map_proves   decide if a fact is true at every point of a map's domain, also for variables without bounds
@@ -143,7 +143,7 @@ LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing
   2 pieces       the map of a reshape relates indices with the same row-major number.
   3 order        runtime variable k of the map is entry k of the list in the answer.
   4 access       transactions, turns and degrees are those that a count over all lanes finds. A swizzle is a permutation.
-  5 tile         an output tile that is not cut reads offset + k * stride, 0 <= k < size, and nothing else.
+  5 tile         an output tile that the end of the array does not cut short reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the maps of a set have the pairs of all paths, in both directions, and no map is in a set twice.
   7 dealt        deal permutes the points of the domain. step takes every width-th point. wide also divides the last result by
                  width. An access of width elements has the counts of an access of one element that has width times the bits.

@@ -49,13 +49,13 @@ THE MODEL
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
            a xor b (the parser also accepts ^) is the exclusive or of 64 bits in two's complement, so it has a value for all a and b. Its precedence
            is lower than that of + and -, as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), and is printed so.
-           A swizzle is x xor ((x floordiv 2^p) mod 2^n) * 2^t.
+           A swizzle is x xor ((x floordiv P) mod N) * T, where P, N and T are powers of two.
   value    An expression is a handle: the number of a node in the caller's arena. Equal nodes have equal handles.
   domain   The domain is the set of all points inside the bounds where every constraint holds. A point where a constraint does not hold is outside,
            even if another constraint has no value there. At any other point, a constraint or result without a value is an error. There is no
            value if a divisor is 0, or if a number needs more than 64 bits.
            A bound may be -inf or inf, which means no bound, as in n in [1, inf]. INT64_MIN and INT64_MAX are read as -inf and inf. A constraint may
-           also be written as a fact: A <= B is read as B - A in [0, inf], likewise <, =, >= and >; C divides A is read as A mod C in [0, 0].
+           also be written as a fact: A <= B is read as B - A in [0, inf], likewise <, =, >= and >; `C divides A` is read as A mod C in [0, 0].
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
@@ -69,18 +69,19 @@ LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_
       and its image is inside b. It is outside the result if it is outside a, or if it is inside a and its image is outside b
   L4  range(m, e) contains every value of e on the domain
   L5  strides: value(v) = value(lo) + stride * (v - lo), and align divides value(lo)
-  L6  guards(m): inside m's bounds, the constraints of the result hold exactly on m's domain. At every point outside m, one of them does not hold
+  L6  guards(m): at a point inside m's bounds, all constraints of the result hold if the point is in m's domain; otherwise at least one does not
   L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, its constraints hold exactly on the domain
   L8  substitute(m, v = k)(p) = m(p with v = k); replace likewise, with an expression of the other variables
   L9  points_next returns the points of the domain, each once; the last variable changes fastest. An evaluator returns the values of evaluate
   L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..). remove_unused(m) has the projection of m's domain, and m's values. to_dims, to_ranges and move change
       only the order of the variables
   L11 congruence(m, e) contains every value of e on the domain
-  L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y on the box
+  L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y for every y in the box that m's domain is mapped onto
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is a counterexample
-  L14 image: values contain all images, and ends that are called exact occur. count and product are those of an enumeration
+  L14 image: the intervals contain all results, and an end that is marked exact is the result of some point. count and product are those of an enumeration
   L15 runs: contiguous, broadcast and vector_width divide the numbers that an enumeration finds, and are equal to them if their flags say that they are exact
-  L16 with_xor(m) and without_xor(m) obey L2, but simplify and without_xor may change the result of without_xor, which has no xor
+  L16 with_xor(m) and without_xor(m) obey L2, with one exception: the result of without_xor, which contains no xor, may change if simplify or
+      without_xor is applied to it
   L17 fits(m, t) is 1 exactly if print_c can write m in type t. Without a given type, print_c takes the first of uint, int and long that fits
 
 ANSWERS (in all sett headers)
@@ -101,8 +102,8 @@ ERRORS
   A handle below SETT_MAP_ERROR_COUNT is a failed expression. A failed map has the kind SETT_MAP_FAILED and an error; if it was parsed, also a column,
   counted from 1. A function whose argument has failed returns the same error. The arena stays usable after it was full (arena.full records that)
   and after an overflow. A rule that would overflow is not applied. An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits)
-  fails. A map that contains it fails, too, unless its constraints leave no point; it is then KNOWN EMPTY. The laws from L11 on are about the
-  simplified map at points where the given map is an error.
+  fails. A map that contains it fails, too, unless its constraints leave no point; it is then KNOWN EMPTY. At points where the given map is an
+  error, the laws from L11 on hold for the simplified map instead.
 
 LIMITS
   Quotients, min, max and products nest at most 250 deep, which also limits recursion for every text. Bounds have 64 bits; INT64_MIN and INT64_MAX
@@ -114,7 +115,7 @@ HISTORY
   0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_FULL_SPEED.
   0.4  print_c_in; fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor.
-       Maps of bits are inverted and compared, and their questions answered, by matrices over two elements.
+       Maps of bits are inverted and compared, and their questions answered, by matrices over GF(2).
   0.3  a constraint that does not hold puts a point outside, even if another constraint has no value; rules R9 and C8.
        answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
        sett_map_message was sett_map_error_message.

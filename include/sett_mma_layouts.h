@@ -35,10 +35,10 @@ A FIRST LOOK
 THE MODEL
   An instruction belongs to a group. For each operand, the group has the names of the dimensions, the outer tile, and the thread
   tile with its strides. The element tile is what remains of the operand's size, size / (outer * thread). So all instructions
-  of a group share these numbers, whatever their K is. The dimensions are M, N and K; B counts blocks, if one instruction
-  computes several small products; in block-scaled instructions, K is S scales of V = 32 values each. lanes is the number of
-  lanes that hold each element; it is 2 if half of the subgroup repeats the other half. Slots are the registers in order, one
-  per value; values that are packed into one register are numbered from its low bits up.
+  of a group share these numbers, whatever their K is. The dimensions are M, N and K. If one instruction computes several
+  small products, B is their number. In block-scaled instructions, two dimensions replace K: S scales, and V = 32 values per scale. lanes is the number of
+  lanes that hold each element; it is 2 if half of the subgroup repeats the other half. Slots number the values of a
+  lane, in the order of its registers; values packed into one register are numbered from its low bits up.
 
   Each lane holds the elements that IREE's table (commit b48a5955) gives it. The vendors' documents agree with it for every lane
   and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the documents that
@@ -54,9 +54,9 @@ THE MODEL
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
       A VMFMA is not one instruction. It becomes two instructions, or one f8 instruction, and has their order of k.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
-      lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). So in
-      the documents, the scale in a lane is not the scale of all values in this lane, and f8 values that are loaded by the
-      layouts here are multiplied by wrong scales. Sources disagree on this: test it on the device.
+      lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). If
+      the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the
+      layouts of this header are multiplied by wrong scales. Sources disagree on this: test it on the device.
     slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K8_F64_F64 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
       In IREE's table, the outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout returns
       the order of PTX, in which the K part of the outer tile is a batch tile. In both orders, a lane holds the same elements.
@@ -98,7 +98,7 @@ ARGUMENTS (in all sett headers)
   an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  A function returns a failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or an error of
+  If a request is not possible, the function returns a failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or an error of
   sett_nested_contract.
 
 LIMITS

@@ -49,8 +49,8 @@ THE MODEL
   So each tile counts tiles of the next level; it is not a size in elements. The digits s and t come from the ids:
     s = (subgroup / subgroup_stride) mod subgroup_tile      t = (thread / thread_stride) mod thread_tile
   and are 0 if the stride is 0. The digits b, o and e are inside a thread. They number its slots: first all batch digits, then
-  all outer digits, then all element digits, each in row-major order of the dimensions. `thread` is the number that
-  thread_strides divide. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
+  all outer digits, then all element digits, each in row-major order of the dimensions. `thread` is the id that the
+  formula above divides by thread_stride. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
   thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a machine.
   The digits of different dimensions must come from different parts of the id: if they are sorted by stride, each stride is a
   multiple of the previous stride * tile. If it is larger than this product, the threads in the gap hold copies.
@@ -117,14 +117,15 @@ FUNCTIONS
 
 LAWS (tests/layouts/nested_test.c enumerates them, against loops written from the definition, for thousands of random layouts)
   1 print_parse   parse(print(l)) equals l.
-  2 inverse       the owners of an index are all (subgroup, thread, slot) of one period that hold it, each once, in ascending order.
+  2 inverse       the owners of an index are all (subgroup, thread, slot) that hold it, each once, in ascending order. The ids are those of one
+                  period: ids that differ by a multiple of the period hold the same elements.
   3 held          held(subgroups, threads) is the number of elements that are held by ids less than these.
   4 combine       a thread owns an element of the result if it owns the element's index in each dimension that comes from an
                   operand. So after permute and project, it owns the images of the elements that it owned before.
   5 reshape       each thread holds the same elements, by row-major number, before and after. A refusal means that no nested
                   layout of that shape has these owners.
   6 same          yes exactly if each (subgroup, thread) holds the same elements; same_on: each thread of the machine.
-  7 bound         the indices less than a bound that a thread holds in a dimension are its first bound() indices, in slot order.
+  7 bound         of the indices that a thread holds in a dimension, in slot order, exactly the first sett_nested_bound(.., n) are less than n.
   8 index         the tables agree with element and owner.
   9 offset        offset(plan, subgroup, thread, slot) is the sum of stride * index over the dimensions of the element there.
 

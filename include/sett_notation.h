@@ -57,13 +57,14 @@ THE MODEL
                 of Mosaic GPU. It goes from the index to (register, element, lane, warp), with 4 warps and 32 lanes. With Replicated(times=4), an
                 element has several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4} is a linear layout of Triton: the value is the XOR of the bases of
-                those input bits that are 1. The bases are listed from the lowest bit on
+                those input bits that are 1. The bases are listed from the lowest bit on. The functions take the inputs packed into one number, and
+                return the values so; the first dimension is in the lowest bits
   encoding      16x32@#ttg.blocked<{..}>: an attribute of Triton on a shape becomes a linear layout. For shared memory, it goes from the offset to the index
   not 2^n       If sizes are no powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, here 32x32.
                 Registers outside the array hold no element, and the text is 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) Layouts of
                 shared memory, and operations on linear layouts, refuse these sizes
   padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: the element that a linear layout has at offset i is at i + 2 * (i / 8).
-                This sum is no XOR, so the layout goes from the index to the offset. {order = [1, 0], shape = [16, 32]} instead of bases is row-major
+                This sum is not a linear layout, so the layout is kept as a function from the index to the offset. {order = [1, 0], shape = [16, 32]} instead of bases is row-major
   f o c o g     The chain x -> f(c + g(x)), which may have more parts: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
   [a;b;_]       A tile: one tiler per mode; _ leaves a mode unchanged. A tuple (4,8) is the tile [4:1;8:1]
   affine        MLIR's affine_map<(d0)[s0] -> (d0 + s0)> is the sett_map (d0)[s0] -> (d0 + s0) without bounds. An affine_set<(d0) : (d0 >= 0)> is a
@@ -106,11 +107,12 @@ ARGUMENTS (in all sett headers)
   an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  The error is part of the layout: error and, if it was parsed, column, counted from 1. Operations return a failed operand. An error is a refusal
+  The error is part of the layout: error and, if it was parsed, column, counted from 1. An operation with a failed operand returns this operand. An error is a refusal
   (sett_notation_refused) if it is proved that no such layout exists. Most refusals have a witness: the function has the value `value` at the input
-  `witness`, but every such layout would have `other` there. Inputs and values of linear layouts are packed; the first dimension is in the lowest bits.
+  `witness`, but every such layout would have `other` there. Inputs and values of linear layouts are packed (see `linear`).
     NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
-    NO_COVER           witness is an input of the first layout; other is the part of its value that is a value of the second layout
+    NO_COVER           witness is an input of the first layout whose value is no value of the second; other is a value of the second layout:
+                       the witness's value without (by XOR) a part that the second layout does not produce
     NO_QUOTIENT        witness is an input at which the product with the factor would have the value other
     NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
     NO_OVERLAP         proves only that CuTe's rule has no result; a complement may exist

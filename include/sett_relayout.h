@@ -21,8 +21,8 @@ OPTIONS (defined before the include)
   SETT_RELAYOUT_STREAM   minimum size of a destination, in bytes, that is written with streaming stores (4 MiB)
   SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB). Pieces are larger (up to 16 times) if the destination
                          would have more than 256 of them, or if they would consist of stretches of memory that are
-                         shorter than SETT_RELAYOUT_STEP. A smaller destination is one piece, which one thread copies; define a smaller value to
-                         share it among threads
+                         shorter than SETT_RELAYOUT_STEP. A destination smaller than a piece is copied by one thread; to share it among
+                         threads, define a smaller SETT_RELAYOUT_PIECE
   SETT_RELAYOUT_STEP     minimum bytes of the stretches of memory that make up a piece, in both buffers (1 KiB)
   SETT_RELAYOUT_SCALAR   if defined, no vectors are used
 
@@ -47,7 +47,7 @@ THE MODEL
   consists of plan.pieces independent pieces. Threads can take ranges first .. last - 1 of them in any order, because no two
   pieces write the same byte (but they may write the same cache line). One call of sett_relayout_run with many pieces costs
   less than many calls.
-  fill points to an element in the memory format of the destination (a packed element: the low bits of one byte). Every padding
+  The last argument of sett_relayout_prepare, fill, points to an element in the memory format of the destination (a packed element: the low bits of one byte). Every padding
   position of the destination becomes a copy of it. If fill is NULL, padding keeps its bytes. Bits after the last position are
   kept. Padding of the source is never moved. Source and destination must not overlap. Addresses are those of the array, after
   the M bytes of its shape. Any alignment is correct; multiples of 64 bytes are fastest.
@@ -56,28 +56,28 @@ THE MODEL
 
 HOW
   Unless a * in a tile couples dimensions, a position is a sum of one function for each dimension, and the function is a sum of
-  digit * stride over the digits of the index in a mixed radix. The digits of both layouts are refined to common digits (8 and
-  128 against 2: digits 2, 4, and the rest). This gives loops with constant strides on both sides. A range that ends inside a
+  digit * stride over the digits of the index in a mixed radix. The digits of both layouts are refined to common digits: a
+  dimension cut by 8 in one layout and by 2 in the other has the digits i mod 2, i mod 8 / 2 and i / 8. This gives loops with constant strides on both sides. A range that ends inside a
   digit is cut into whole blocks and a smaller rest. A loop that is contiguous on both sides is copied as a run. If different
   loops are contiguous in the two layouts, rows are interleaved or split ((2,1) and (4,1) tiles), or square blocks are
   transposed in registers. (With vectors of 64 bytes, squares of 8- and 16-bit elements are collected in a buffer and written
-  as whole cache lines in two cases: for a large destination that is not written in bursts, and for a small one whose rows use
+  as whole cache lines in two cases: for a large destination if plan.bursts is 0 (see below), and for a small one whose rows use
   the same sets of the L1 cache.) The other loops have the order of the source, the loop with the smallest stride innermost. If
   digits do not divide each other (tiles of 6 and of 4), they become one digit whose offsets are computed, once for each run.
   If both layouts combine the same dimensions by * in different ways, one position is moved after another, with divisions.
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
   sett_relayout_run ends with the fence that these need. The order of the loops is the fastest that was measured. On Intel
-  processors, rows are read in turn, in prefetched bursts of 256 bytes to 2 KiB. On others, the order is that of the source,
-  and pairs of rows, and squares, prefetch what they read next. After sett_relayout_prepare, a caller may set plan.streams and
-  plan.bursts to 0 or 1.
+  processors, rows are read in turn, in prefetched bursts of 256 bytes to 2 KiB. On others, reads have the order of the source,
+  and the code prefetches the next pair of rows or the next square. After sett_relayout_prepare, a caller may set plan.streams
+  (1: streaming stores) and plan.bursts (1: rows in turn, in bursts) to 0 or 1.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan
   sett_relayout_run       copies a range of pieces
   sett_relayout_message   the text of an error
 
-LAWS (tests/layouts/relayout_test.c draws pairs of layouts and compares with plain loops over the definition of a layout)
+LAWS (tests/layouts/relayout_test.c makes random pairs of layouts and compares with plain loops over the definition of a layout)
   1 moved    the element with index i has the same value in the destination as in the source.
   2 rest     every other byte of the destination is the fill or unchanged; nothing outside the destination is written.
   3 pieces   ranges that together are the pieces 0 .. plan.pieces - 1 give the same destination, in any order.

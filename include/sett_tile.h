@@ -20,7 +20,7 @@ OPTIONS
   SETT_IMPLEMENTATION   define the functions, too, with external linkage. Macros that change the size of a record must be the same in all files
   SETT_PREFIX           with these two: a prefix of the linker symbols of public functions; their names in C do not change (GCC and Clang)
   SETT_VISIBILITY       with these two: attributes of public functions (default: hidden, so that a shared library does not export them)
-  SETT_TILE_DEVICE_RANK (default 6), SETT_TILE_DEVICE_DIGITS (4)   maximum dimensions, and digits of a dimension, of a plan on a device
+  SETT_TILE_DEVICE_RANK (default 6), SETT_TILE_DEVICE_DIGITS (4)   maximum dimensions, and digits of a dimension (see PLANS), of a plan on a device
   SETT_TILE_DEVICE_LOOPS (10)                                      maximum number of digits of an iterator on a device
   These three must be the same in host and device code. The limits of sett_tile_shape (see LIMITS) cannot be changed.
 
@@ -83,7 +83,8 @@ THE MODEL
 
   SC(dim:i,j,..) splits a physical dimension (0 is the most major) before the listed indices. Every part has its own memory,
   which has the size of the largest part; sett_tile_bytes is the size of one part. sett_tile_part returns the part that holds
-  an index, and the index within it; its position is that of the part's shape (sett_tile_part_shape). A split shape has no plan.
+  an index, and the index within that part. A split shape has no plan; positions within a part are those of the shape that
+  sett_tile_part_shape returns.
 
   Grammar (blanks and comments may stand between tokens; types may be written in upper case)
     shape  := array | token[] | opaque[] | ( [shape {, shape}] ) | b( array )
@@ -94,11 +95,11 @@ THE MODEL
   The canonical text has minor_to_major for rank 1 and more, and leaves out everything that is a default.
 
 PLANS
-  sett_tile_prepare analyses the layout once. A position then costs one division per digit that a tile makes, and none if
-  the tiles are contiguous (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension cut by T(8) and (2) has three digits,
-  i / 8, i mod 8 / 2 and i mod 2, each with its stride. To find the element at a position, the digits are taken from the
-  position, the one with the largest stride first. There is an element if every digit, and the remainder below it, is less
-  than its limit. If * couples dimensions so that no digits exist, as in f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, the tiles are applied
+  sett_tile_prepare analyses the layout once. Tiles cut an index into digits: with T(8) and (2), the digits of i are i / 8,
+  i mod 8 / 2 and i mod 2, each with its stride. A position costs one division per digit that a tile makes, and none if
+  the tiles are contiguous (f32[24,128]{1,0:T(8,128)} is plain row-major). To find the element at a position, the digits are taken from the
+  position, the one with the largest stride first. The position holds an element if the digits are those of
+  an index inside the array. If * couples dimensions so that no digits exist, as in f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, the tiles are applied
   one after the other, which is slower but also exact.
 
 ITERATORS
@@ -129,7 +130,7 @@ ITERATORS
     abcdefghijklmno
   Types are not compared, so elements may be converted on the way, for example from bf16 tiles to f32 rows. To move bytes
   without a change, sett_relayout.h is faster. it.index is the index of the element. it.gap is the number of padding positions
-  before it. To fill padding, write positions it.at - it.gap to it.at - 1, and the gap after the last element. A run is a
+  before the element. To fill padding, write positions it.at - it.gap to it.at - 1, and those after the last element. A run is a
   sequence of elements whose positions have constant strides in both layouts, for example one row of one tile.
   The first plan decides how long the runs are, and this decides the speed. Between T(8,128)(2,1) and rows, a run has up to 128
   elements in the order of rows, but only 2 in the order of tiles. Converting 2000 x 3000 elements from bf16 tiles to f32 rows
@@ -147,8 +148,8 @@ ITERATORS
 RELATIONS
   Two shapes are the same bytes if every buffer of one is, without any change, a buffer of the other. That means: both have the
   same number of elements of the same number of bits, and the same number of bytes (sett_tile_bytes, and M bytes before them)
-  in the same memory space. For every k, element k in row-major order is in the same bits of the same bytes. Bits of no
-  element (padding, and the rest of the last byte) may have any value. So shapes with packed elements may have different
+  in the same memory space. For every k, element k in row-major order is in the same bits of the same bytes. Bits that
+  belong to no element (padding, and the rest of the last byte) may have any value. So shapes with packed elements may have different
   numbers of positions: 3 and 4 positions of u4 are both 2 bytes. In split arrays, element k is in the same part of both.
 
   A reshape is a bitcast if the two shapes are the same bytes. A transpose is a bitcast if the shape with permuted dimensions
@@ -171,8 +172,8 @@ RELATIONS
 
   An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
   tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for any size.
-  If * couples dimensions, one index after another is tested, in each dimension up to a distance that all tiles divide without
-  a remainder (8 and 128 for (8,128)), because the layout repeats beyond that distance. The answer is "not decided" only if
+  If * couples dimensions, all indices are tested that are less than a common multiple of the tile sizes in each dimension
+  (8 and 128 for (8,128)), because the layout repeats beyond that multiple. The answer is "not decided" only if
   this takes more than SETT_TILE_WALK indices.
 
 FORMATS
@@ -185,7 +186,8 @@ FORMATS
 
 ON A DEVICE
   The host prepares a plan, and a kernel uses it. Trip counts are constant, and no memory is accessed (ptxas: 0 bytes stack).
-  OpenCL C has the same type and the same two functions. An index is an array of SETT_TILE_DEVICE_RANK entries.
+  In OpenCL C, the type sett_tile_device_plan and the functions
+  sett_tile_device_position and sett_tile_device_element are the same. An index is an array of SETT_TILE_DEVICE_RANK entries.
     __global__ void detile(sett_tile_device_plan plan, const float *tiled, float *rows) {
       int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, index[SETT_TILE_DEVICE_RANK];
       if (at < plan.positions && sett_tile_device_element(plan, at, index)) rows[index[0] * plan.dims[1] + index[1]] = tiled[at];
@@ -223,7 +225,7 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
            sett_tile_delete, _move           may move bytes: ask sett_tile_same_bytes
   formats  sett_tile_formats
 
-LAWS (tests/layouts/tile_test.c draws layouts and asks every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
+LAWS (tests/layouts/tile_test.c makes random layouts and asks every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
   1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) equals print(s) byte by byte.
   2 inverse       element(position(i)) is i for every index i.
   3 cover         the positions of all indices are distinct and in [0, positions). At all other positions, element finds padding.
@@ -234,7 +236,8 @@ LAWS (tests/layouts/tile_test.c draws layouts and asks every element and positio
   8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
   9 transpose     yes exactly for the permutations that keep the bits of every element; so the answer is yes for the shape that
                   sett_tile_permute returns.
-  10 decompose    no step moves a byte. align finds a layout if an order of the dimensions makes the reshape a bitcast.
+  10 decompose    sett_tile_decompose writes a bitcast as steps (reshapes and transposes), none of which moves a byte. sett_tile_align
+                  finds a layout if some order of the dimensions makes the reshape a bitcast.
   11 device       the device functions return the same values as the host functions.
   12 iterator     slices that together are all positions visit every element once, at ascending positions, with its index, its
                   position in the other layout and the padding before it. Runs consist of the same elements.

@@ -193,10 +193,10 @@ def euler_maclaurin(count: int) -> "List[Any]":
     return [mp.bernoulli(2 * j) / mp.factorial(2 * j) for j in range(1, count + 1)]
 
 
-HEAD = '''"""Coefficients for gen/stablehlo/chlo.py; tests/stablehlo/derive_tables.py derives and explains them.
+HEAD = '''"""Coefficients for gen/stablehlo/chlo.py. tests/stablehlo/derive_tables.py derives and explains them.
 
-TABLES[type][name] has, for each interval, a centre c and the coefficients of a numerator and a denominator in powers of
-x - c, lowest first.
+TABLES[type][name] has an entry for each interval: a centre c, and the coefficients of a numerator and a denominator in
+powers of x - c, lowest power first.
 """
 
 from __future__ import annotations
@@ -222,13 +222,13 @@ def main() -> None:
             print("      ),")
         print("    },")
     print("}")
-    print("# digamma's root as the sum of two numbers")
+    print("# digamma's root as the sum of a high and a low part")
     print('DIGAMMA_ROOT: "Dict[str, Tuple[float, float]]" = {')
     for dtype in FITS:
         high = rounded(ROOT, dtype)
         print(f'    "{dtype}": ({high!r}, {rounded(ROOT - high, dtype)!r}),')
     print("}")
-    print("# the Bernoulli numbers B(2j) / (2j)!, for j from 1")
+    print("# the Bernoulli numbers B(2j), divided by (2j)!, for j = 1, 2, ..")
     print('EULER_MACLAURIN: "Dict[str, Polynomial]" = {')
     for dtype, count in MACLAURIN_TERMS.items():
         print(f'    "{dtype}":\n        {text(euler_maclaurin(count), dtype)},')
