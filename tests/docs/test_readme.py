@@ -97,7 +97,7 @@ def test_swing(tmp_path: Path) -> None:
     the generated program that tests it prints PASS.
     """
     pytest.importorskip("jax")
-    said = re.search(r"`(python3 -m gen build swing.py:swing .*?)` writes `swing.c` and `swing.h`, with\n`(swing\(.*?\))`", TEXT)
+    said = re.search(r"`(python3 -m gen build swing.py:swing .*?)` writes `swing.c`, `swing.h` and `main.c`. The function is\n`(swing\(.*?\))`", TEXT)
     own = re.search(r"`cd out && (cc .*?)` prints PASS", TEXT)
     assert said and own
     (tmp_path / "swing.py").write_text(of("python")[0])
