@@ -39,23 +39,25 @@ THE MODEL
   sett_layout_unmap      (d0) -> (i0, .., in): from positions to logical indices; constraints exclude padding
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
   Both maps follow the definition of tiles literally and are not simplified; sett_map_simplify does that.
-  sett_layout_order      from logical indices to indices in memory order (the most major first), or back. This is a transpose; with tiles,
-                         it is the map to the linear position
+  sett_layout_order      from logical indices to indices in memory order (the most major first), or back. Without tiles, this is a
+                         transpose. With tiles, a linear position takes the place of the index in memory order
   sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory: linear
                          positions, or indices in memory order. It says from which places of the operand each place of the output is
                          computed. All questions about maps (coalescing, banks, reads, tiles, the image) can be asked about it
       f32[4,6]{0,1} transpose(f32[6,4]{1,0:T(2,2)}), dimensions={1,0}
         linear positions       (d0) -> ((d0 floordiv 8) * 8 + ((d0 mod 4) floordiv 2) * 4 + ((d0 mod 8) floordiv 4) * 2 + d0 mod 2)
 
-  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the element in each slot. The domain has the ids of one
-                         period (ids that differ by a multiple of the period hold the same elements), or those of a machine
+  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the index of the element in each slot, a place in a thread's
+                         registers with the digits batch, outer and element (sett_nested_layout.h). The ids are those of one period (ids that
+                         differ by a multiple of the period hold the same elements), or the numbers of subgroups and threads are given
       S[2] B[1] O[1] T[4] E[2], strides [1], [1]   (subgroup, thread)[b0, o0, e0] -> (subgroup * 8 + thread * 2 + e0), ...
   sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the owner with the smallest ids. Elements without an owner are outside the
                          domain
   sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. Its numbers are computed from a few values of the
-                         map, and both maps are then proved equal. If they differ, the error is ERROR_MAP; if their equality is not decided, it is MAP_SIZE
+                         map, and both maps are then proved equal. If they differ, the error is SETT_NESTED_ERROR_MAP; if that
+                         is not decided, it is SETT_NESTED_ERROR_MAP_SIZE
   sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map composed with
-                         sett_layout_map. If the vector is larger than the array, elements outside the array are outside the domain
+                         sett_layout_map. If the nested layout has more elements than the array, those outside the array are outside the domain
 
   sett_any               a layout in any of the notations. Two layouts are the same if they are the same function. That is a function from
                          the logical index to an offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical
@@ -93,8 +95,8 @@ LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
                    at which the layouts differ.
   4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function, and can be converted back to the same
                    function. The values in a no are those of the layout.
-  5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as loops over the op, in both
-                   directions. It does not relate padding to anything.
+  5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as plain loops that compute the op,
+                   from output to operand and back. It does not relate padding to anything.
   6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, except that it may also use the
                    places in shared memory that sett_notation_shared chooses.
   7 reorder        (tests/layouts/test_move.py) sett_relayout, with the two shapes that sett_any_reorder(a, b) returns, moves every element from its

@@ -80,7 +80,7 @@ THE MODEL
                   element)
     dot           the output has the batch dimensions, then the free dimensions of the left side, then those of the right;
                   contracted dimensions are ranges in the order of the attribute. In scaled-dot, a scale belongs to a block of
-                  elements of a factor
+                  elements of the left or right side
     convolution   the kernel is read at every position of the padded base, backwards if reversal is set. With groups, an
                   output feature reads only the input features (or batches) of its own group
     dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is ()
@@ -88,7 +88,7 @@ THE MODEL
                   element. An index in a batching dimension of the operand equals that of its batch dimension of the output
     scatter       for the updates, output = window + rt, where rt is an element of the indices; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
-    scalar        (): every output element reads the whole operand
+    scalar        a scalar operand has the map (): every output element reads its only element
 
     f32[8] reshaped to f32[2,4]    (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 1], d1 in [0, 3]
     f32[4,4] padded by low 1,4 high 4,0 interior 1,0 to f32[12,8]
@@ -126,10 +126,12 @@ FUNCTIONS
   sett_analysis_whole       a whole graph (a fusion): the maps between a root and every value, over all paths
   sett_analysis_keep, _merge, _load, _store_make   sets of maps, stored outside the arena
   sett_analysis_along, _bind   the map of one edge of a graph; replace runtime variables that read constants and iotas
+  In the next functions, a warp is a number of consecutive values of the map's first dimension: its lanes.
   sett_analysis_coalesced   bytes and transactions of the warps of an access
-  sett_analysis_bank_conflicts   turns and conflicting lanes; _pad_rows, _swizzle: the best layout of shared memory
-  sett_analysis_deal   the same accesses in another assignment to lanes (sett_map_move makes another dimension the lane)
-  sett_analysis_step, _wide   accesses by vectors: _step gives the index of the first element (for memory.width), _wide the number of the vector
+  sett_analysis_bank_conflicts   turns (in a turn, each bank serves one word) and conflicting lanes; _pad_rows, _swizzle: the best layout of shared
+                            memory
+  sett_analysis_deal   the same accesses in another assignment to lanes (to make another dimension the lane, use sett_map_move)
+  sett_analysis_step, _wide   accesses by vectors: _step gives the index of a vector's first element (with sett_analysis_memory.width), _wide the vector's number
   sett_analysis_reads       the number of reads of a map
   sett_analysis_propagate   the tile of the operand, as a function of the number of the output tile
   sett_map_fact_parse, sett_map_proves   decide if a fact is true at every point of a map's domain, also for variables without bounds
@@ -142,7 +144,7 @@ LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing
                  window, so one loop nest can read both operands.
   2 pieces       the map of a reshape relates indices with the same row-major number.
   3 order        runtime variable k of the map is entry k of the list in the answer.
-  4 access       transactions, turns and degrees are those that a count over all lanes finds. A swizzle is a permutation.
+  4 access       transactions, turns and degrees (turns of the worst access) are those that a count over all lanes finds. A swizzle is a permutation.
   5 tile         an output tile that the end of the array does not cut short reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the maps of a set have the pairs of all paths, in both directions, and no map is in a set twice.
   7 dealt        deal permutes the points of the domain. step takes every width-th point. wide also divides the last result by
@@ -180,9 +182,9 @@ LIMITS
 HISTORY
   0.10  sett_map_proves, sett_map_fact_parse.
   0.9  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
-  0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, examine all layouts of the class and return the best;
+  0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, examine all paddings, or all swizzles, and return the best;
        memory.xor_bits, _base, _shift.
-  0.7  accesses of several elements (width), also of different widths to one memory; lane[] has one lane per word; groups of lanes.
+  0.7  accesses of several elements (width), also of different widths to one memory; the list of conflicting lanes has one lane per word.
   0.6  sett_analysis_wide counts vectors.
   0.5  sett_analysis_error_message is now sett_analysis_message.
   0.4  padded rows stay aligned.

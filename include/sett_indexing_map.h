@@ -68,7 +68,7 @@ LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_
   L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b). A point is inside the result if it is inside a
       and its image is inside b. It is outside the result if it is outside a, or if it is inside a and its image is outside b
   L4  range(m, e) contains every value of e on the domain
-  L5  strides: value(v) = value(lo) + stride * (v - lo), and align divides value(lo)
+  L5  strides: a result as a function of one variable v in [lo, hi] is value(v) = value(lo) + stride * (v - lo), and the field align divides value(lo)
   L6  guards(m): at a point inside m's bounds, all constraints of the result hold if the point is in m's domain; otherwise at least one does not
   L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, its constraints hold exactly on the domain
   L8  substitute(m, v = k)(p) = m(p with v = k); replace likewise, with an expression of the other variables

@@ -58,8 +58,9 @@ THE MODEL
               barrier of a warp 8. Registers are used whenever possible, and shuffles if they cost no more than shared memory
   least       A lower bound on the shuffles of any plan, also of plans that pass elements through other threads. In one shuffle, a thread sends 32
               bits and receives 32 bits. It must receive every element that it lacks, and it must send every element that it alone holds and another lane needs.
-              If shuffles = least, the plan is optimal. For elements of 32 and 64 bits without copies, this is always so, because the steps are
-              then the colours of the edges of a bipartite graph. Otherwise, shuffles may exceed least: with copies, because plans here are direct
+              If shuffles = least, the plan is optimal. For elements of 32 and 64 bits without copies, this is always so, because each
+              word is then an edge from a sender to a receiver, and the edges of a bipartite graph can be coloured with as many colours (steps) as
+              its largest degree. Otherwise, shuffles may exceed least: with copies, because plans here are direct
               (an element goes from a lane that holds it to the lane that needs it), and for 8 and 16 bits, because words may not be full
   code        The code of a plan has no index arithmetic: a number that depends on the thread is a constant, an XOR of bits of the lane or thread, or
               an entry of a table
@@ -72,7 +73,8 @@ LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   1 moves      after the code has run, every register of b that has an element in table b holds this element.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
   3 least      no plan has fewer shuffles than least; for 4 lanes, all direct plans are tried. shuffles = least for 32 and 64 bits without copies.
-  4 no         a "no" names two numbers that differ, an element that no register of a holds, or an element that only another thread block holds.
+  4 no         a "no" names two numbers that differ (of dimensions or of their sizes), an element that no register of a holds, or an element that only
+               another thread block holds (in a notation with blocks).
 
 ANSWERS (in all sett headers)
   If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
@@ -95,7 +97,7 @@ LIMITS
   The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The code is
   CUDA for 32 lanes, and HIP for 64. The search for places in shared memory tries row-major orders, with each dimension as the last one. In each order
   it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with one swizzle S<B,M,S> (S > 0) within the 128 bytes of all banks.
-  The search stops early at unpadded places without conflicts whose number of accesses is that of 16-byte accesses to all registers. Places that were
+  The search stops early if unpadded places have no conflicts and need only as many accesses as 16-byte accesses to all registers. Places that were
   not tried may cost less.
 
 HISTORY

@@ -51,7 +51,8 @@ THE MODEL
   and are 0 if the stride is 0. The digits b, o and e are inside a thread. They number its slots: first all batch digits, then
   all outer digits, then all element digits, each in row-major order of the dimensions. `thread` is the id that the
   formula above divides by thread_stride. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
-  thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a machine.
+  thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a
+  machine (its number of subgroups, and of threads in each).
   The digits of different dimensions must come from different parts of the id: if they are sorted by stride, each stride is a
   multiple of the previous stride * tile. If it is larger than this product, the threads in the gap hold copies.
     thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
@@ -92,7 +93,7 @@ THE MODEL
 
   The inverse. The document computes  id = sum(stride * digit) mod product(tile).  The mod is wrong: with thread_tile = [4] and
   strides = [16], digit 1 is at id 16, not at 16 mod 4. Without the mod, the sum is the smallest id. The other owners have this
-  id plus a number from the gaps between strides. sett_nested_owner returns all of them.
+  id plus a number from the gaps between strides. sett_nested_owner returns owner number 0, 1, .. of them, in this order.
 
 TEXT
   #iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [..], outer_tile = [..], thread_tile = [..],
@@ -102,7 +103,7 @@ TEXT
 
 FUNCTIONS
   make     sett_nested_make       from seven arrays                  sett_nested_check     verify, canonical strides
-           sett_nested_on         the same on a machine              sett_nested_contract  an operand of a contraction
+           sett_nested_on         the same on a machine              sett_nested_contract  a fragment, repeated over loops
            sett_nested_basis      from counts of subgroups and lanes
   text     sett_nested_parse, sett_nested_print, sett_nested_explain (an error in words)
   ask      sett_nested_undistributed, _distributed, _unpacked, _packed, _packed_dim     shapes
@@ -120,8 +121,8 @@ LAWS (tests/layouts/nested_test.c enumerates them, against loops written from th
   2 inverse       the owners of an index are all (subgroup, thread, slot) that hold it, each once, in ascending order. The ids are those of one
                   period: ids that differ by a multiple of the period hold the same elements.
   3 held          held(subgroups, threads) is the number of elements that are held by ids less than these.
-  4 combine       a thread owns an element of the result if it owns the element's index in each dimension that comes from an
-                  operand. So after permute and project, it owns the images of the elements that it owned before.
+  4 combine       some dimensions of a result come from a dimension of an operand, others are new. A thread owns an element of the result
+                  exactly if it has the element's index in each dimension that comes from an operand. So after permute and project, it owns the images of the elements that it owned before.
   5 reshape       each thread holds the same elements, by row-major number, before and after. A refusal means that no nested
                   layout of that shape has these owners.
   6 same          yes exactly if each (subgroup, thread) holds the same elements; same_on: each thread of the machine.
@@ -144,8 +145,8 @@ ARGUMENTS (in all sett headers)
   an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  The error is part of the layout: error; column, counted from 1 (if it was parsed); dim (or -1); and wanted, the number in the
-  error's text. With a failed layout, a returned layout has the same error, an answer has yes = 0, a number is SETT_NESTED_UNKNOWN (-1),
+  The error is part of the layout: error; column, counted from 1 (if it was parsed); dim (or -1); and wanted, a number
+  that the error's text names. With a failed layout, a returned layout has the same error, an answer has yes = 0, a number is SETT_NESTED_UNKNOWN (-1),
   and a list is empty.
   Every layout is checked when it is made: lists have equal lengths, tiles are at least 1, strides are at least 0 and do not
   overlap, and sizes fit in 64 bits. So later questions cannot overflow.

@@ -61,7 +61,7 @@ THE MODEL
                 return the values so; the first dimension is in the lowest bits
   encoding      16x32@#ttg.blocked<{..}>: an attribute of Triton on a shape becomes a linear layout. For shared memory, it goes from the offset to the index
   not 2^n       If sizes are no powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, here 32x32.
-                Registers outside the array hold no element, and the text is 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) Layouts of
+                Registers outside the array hold no element, and the layout is printed as 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) Layouts of
                 shared memory, and operations on linear layouts, refuse these sizes
   padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: the element that a linear layout has at offset i is at i + 2 * (i / 8).
                 This sum is not a linear layout, so the layout is kept as a function from the index to the offset. {order = [1, 0], shape = [16, 32]} instead of bases is row-major
@@ -84,12 +84,12 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   2 map           at each point, the map has the value of sett_notation_at.
   3 composition   R(c) = a(b(c)) for every coordinate of b; a refusal means that no shape:stride layout whose shape refines b's has these values.
   4 inverses      a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
-  5 divide        divide(a, tiler) is the function a composed with (tiler, rest). In product(a, tiler), mode 0 is a, and mode 1 has 0 and otherwise only
+  5 divide        divide(a, tiler) is the function a composed with (tiler, complement of tiler in the size of a). In product(a, tiler), mode 0 is a, and mode 1 has 0 and otherwise only
                   offsets that a does not have.
-  6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with b * R = a. reshape does not
+  6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with linear_product(b, R) = a. reshape does not
                   change packed inputs and values. For n = consecutive() and j < n, the packed value at n * x + j is the value at n * x, plus j. In an
                   encoding, each element has at least one owner. In shared memory with the layout of sett_notation_shared, a store and a load take
-                  the returned numbers of turns, and no layout takes fewer (tests/layouts/test_swizzles.py).
+                  the returned numbers of turns (in a turn, each bank serves one word), and no linear layout takes fewer (tests/layouts/test_swizzles.py).
   7 affine        affine_print(affine_parse(t)) equals t in every character, for all t that MLIR prints (tests/algebra/test_affine.py).
 
 ANSWERS (in all sett headers)
@@ -108,19 +108,19 @@ ARGUMENTS (in all sett headers)
 
 ERRORS
   The error is part of the layout: error and, if it was parsed, column, counted from 1. An operation with a failed operand returns this operand. An error is a refusal
-  (sett_notation_refused) if it is proved that no such layout exists. Most refusals have a witness: the function has the value `value` at the input
-  `witness`, but every such layout would have `other` there. Inputs and values of linear layouts are packed (see `linear`).
+  (sett_notation_refused) if it is proved that no such layout exists. Most refusals have a witness: the wanted function has the value `value` at the
+  input `witness`, but every layout of the wanted kind would have `other` there. Inputs and values of linear layouts are packed (see `linear`).
     NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
-    NO_COVER           witness is an input of the first layout whose value is no value of the second; other is a value of the second layout:
-                       the witness's value without (by XOR) a part that the second layout does not produce
-    NO_QUOTIENT        witness is an input at which the product with the factor would have the value other
+    NO_COVER           (invert_and_compose) the first layout's value at the input witness is no value of the second layout; other is a value of the
+                       second layout, with the bits that it can reproduce
+    NO_QUOTIENT        (divide_by) witness is an input at which the product of any quotient with the divisor would have the value other
     NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
-    NO_OVERLAP         proves only that CuTe's rule has no result; a complement may exist
+    NO_OVERLAP         (complement) is an exception: it proves only that CuTe's rule has no result; a complement may exist
   ERROR_UNDECIDED and ERROR_INVERSE are no refusals.
 
 LIMITS
-  The limits are 64 leaves, 32 nested parentheses, 8 functions in a chain, and 64-bit sizes. If strides do not divide, composition visits up to
-  65536 points.
+  The limits are 64 leaves, 32 nested parentheses, 8 functions in a chain, and 64-bit sizes. If a size and a stride do not divide each other,
+  composition visits up to 65536 points.
 
 HISTORY
   0.5  MLIR's affine_map and affine_set.

@@ -57,8 +57,9 @@ THE MODEL
 HOW
   Unless a * in a tile couples dimensions, a position is a sum of one function for each dimension, and the function is a sum of
   digit * stride over the digits of the index in a mixed radix. The digits of both layouts are refined to common digits: a
-  dimension cut by 8 in one layout and by 2 in the other has the digits i mod 2, i mod 8 / 2 and i / 8. This gives loops with constant strides on both sides. A range that ends inside a
-  digit is cut into whole blocks and a smaller rest. A loop that is contiguous on both sides is copied as a run. If different
+  dimension cut by 8 in one layout and by 2 in the other has the digits i mod 2, i mod 8 / 2 and i / 8. This gives loops
+  with constant strides on both sides. If the size of a dimension is no multiple of a digit's block, the dimension is cut into
+  whole blocks and a smaller rest. A loop that is contiguous on both sides is copied as a run. If different
   loops are contiguous in the two layouts, rows are interleaved or split ((2,1) and (4,1) tiles), or square blocks are
   transposed in registers. (With vectors of 64 bytes, squares of 8- and 16-bit elements are collected in a buffer and written
   as whole cache lines in two cases: for a large destination if plan.bursts is 0 (see below), and for a small one whose rows use
@@ -68,9 +69,9 @@ HOW
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
   sett_relayout_run ends with the fence that these need. The order of the loops is the fastest that was measured. On Intel
-  processors, rows are read in turn, in prefetched bursts of 256 bytes to 2 KiB. On others, reads have the order of the source,
+  processors, several rows are read by turns: a prefetched burst of 256 bytes to 2 KiB of one row, then one of the next row. On others, reads have the order of the source,
   and the code prefetches the next pair of rows or the next square. After sett_relayout_prepare, a caller may set plan.streams
-  (1: streaming stores) and plan.bursts (1: rows in turn, in bursts) to 0 or 1.
+  (1: streaming stores) and plan.bursts (1: rows by turns, in bursts) to 0 or 1.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan

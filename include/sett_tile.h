@@ -166,8 +166,8 @@ RELATIONS
 
   The bits of elements are compared; types are compared only on request. A "no" has a reason: numbers that differ, or an element
   and its two positions. The position of element k is the sum of digit * stride over some digits of k. If both shapes have the
-  same digits and strides, the answer is yes. Otherwise, the elements at which a digit changes are compared, which finds
-  nearly every difference. If none of them differs, every run of both shapes is compared. Only this, and a * that couples
+  same digits and strides, the answer is yes. Otherwise, some elements of each digit (where it begins to count, and
+  where it ends) are compared, which finds nearly every difference. If none of them differs, every run of both shapes is compared. Only this, and a * that couples
   dimensions, may end as "not decided", after SETT_TILE_WALK steps.
 
   An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
