@@ -221,6 +221,8 @@ class Element:
         of = [self.of(operand, index if operand.shape.dims else ()) for operand in i.operands]
         if i.opcode == "select":
             chosen = decided(of[0])
+            if chosen in (terms.TRUE, terms.FALSE):     # a text may read both alternatives
+                raise Unsupported("a select by a constant")
             if chosen is not None:
                 return expressions.either(chosen, of[1], of[2])
         name = i.opcode
