@@ -147,7 +147,10 @@ static void names(function *f, const char *close) {
 
 static int64_t number(void) {
   char *end;
-  int64_t k = strtoll(at, &end, 10);
+  int64_t k;
+  if (word("-inf")) return INT64_MIN;
+  if (word("inf")) return INT64_MAX;
+  k = strtoll(at, &end, 10);
   if (end == at) stop("number");
   at = end;
   return k;
