@@ -18,7 +18,7 @@ LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": 
 
 @dataclass(frozen=True)
 class Options:
-    """What a kernel may do differently from the reference: see files.bound."""
+    """Ways in which a kernel may differ from the reference. The fields are the arguments of files.bound."""
 
     excess_precision: bool = False
     reassociate: bool = True
@@ -32,10 +32,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known about an array.
+    """Facts about the values of an array.
 
-    ranges: the array of its intervals; None if it is exact
-    bits: true if its bits are known; after float arithmetic, those of a NaN are not
+    ranges: the array of the intervals that contain its elements; None if the elements are exact
+    bits: true if the bits of the elements are known; after float arithmetic, the bits of a NaN are unknown
     """
 
     ranges: Optional[Array] = None

@@ -95,7 +95,7 @@ class Meaning(Walk):
         self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}
         self.before: "Dict[Memory, Memory]" = {}  # for a result's memory, the parameter that it overwrites
         self.statements = 0  # number of statements walked
-        self.most_statements = math.inf  # the walk of a kernel gives up after so many statements
+        self.most_statements = math.inf  # maximum of `statements`; beyond it, the walk of a kernel gives up
 
     def _file(self) -> None:
         self.values_stored, self.of_atom, self.contents, self.writes = [], {}, {}, []

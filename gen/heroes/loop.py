@@ -135,9 +135,9 @@ def _looping(nest: Nest) -> "Optional[Entry]":
 
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """Return the schedule for a nest that is one loop (a `while` for each element). Several registers run the loop
-    together: as many as fit into the processor's registers or, if they are single elements, at most as many as a vector
-    has lanes.
+    """Return the schedule for a nest that is one loop (a `while` for each element). A work-item runs the loops of several
+    registers together. Their number is limited by the processor's registers or, for registers of one element, by the
+    number of lanes of a vector.
     """
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:

@@ -1,5 +1,5 @@
-"""What the reduction heroes of CPUs and GPUs share: the digits of the input, accumulators and their combination, and
-results from totals.
+"""Functions that the reduction heroes of CPUs and GPUs share. They find the digits of the input, combine accumulators,
+and compute results from totals.
 
 The position in the input is a mixed-radix number, whose digits are either kept or reduced (gen/plan/digits.py).
 Accumulators start from the values that gen/hlo/combiner.py gives. Sums of f16 and bf16 are accumulated in f32 and

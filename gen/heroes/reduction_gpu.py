@@ -396,8 +396,10 @@ class ThreadPlacement(NamedTuple):
 
 
 class StepUnit(NamedTuple):
-    """What a thread reduces in a step, a vector or a row: its number as a map expression, and the bounds of the
-    expression's variables.
+    """The vector or row that a thread reduces in a step.
+
+    text: the index of the vector or row, as a map expression.
+    more: the bounds of the expression's variables.
     """
 
     text: str

@@ -1,5 +1,5 @@
-"""What the rows heroes of CPUs and GPUs share: a stage written as a reduction, and the values that stages pass to later
-stages. A stage is one pass over a row (gen/plan/rows.py).
+"""Functions that the rows heroes of CPUs and GPUs share. They write a stage as a reduction, and pass values from a stage
+to later stages. A stage is one pass over a row (gen/plan/rows.py).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the scan heroes of CPUs and GPUs share: carries (the values passed from element to element), and the results
-computed from them.
+"""Functions that the scan heroes of CPUs and GPUs share. They write the carries (the values that pass from element to
+element) and the results that are computed from carries.
 
 If a combiner is free (gen/hlo/combiner.py), the elements of a prefix may be combined in any grouping, and sums of f16
 and bf16 are carried in f32. Any other combiner takes one element after another, and rounds as the graph says.

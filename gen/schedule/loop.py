@@ -12,7 +12,7 @@ from gen.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Interleaving:
-    """How elements that are adjacent in one access, but far apart in another access, are spread over registers.
+    """The distribution over registers of elements that are adjacent in one access, but far apart in another access.
 
     registers: number of registers over which adjacent elements are spread (1: elements are adjacent in all accesses).
     registers_down: number of consecutive registers that take the place of each of these `registers`, so that whole

@@ -14,7 +14,8 @@ from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
 
 
 class Gpu(Target):
-    """What CUDA and HIP share: one file template, and the same runtime functions except for the prefix of their names.
+    """The common part of CUDA and HIP. Both have one file template, and runtime functions that differ only in the prefix
+    of their names.
     """
 
     @property

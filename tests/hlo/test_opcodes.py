@@ -127,7 +127,7 @@ def test_every_row_has_kernels() -> None:
 
 
 def test_structural() -> None:
-    """What a row of a structural op names exists: its checker, its map and the function that emits its elements."""
+    """The checker, the map and the element function that a row of a structural op names exist."""
     header = (ROOT / "include" / "sett_indexing_analysis.h").read_text()
     emitter = "".join(path.read_text() for path in sorted((ROOT / "gen" / "emit").glob("*.py")))
     for row in STRUCTURAL.values():

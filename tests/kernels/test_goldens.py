@@ -99,7 +99,7 @@ def test_golden(name: str) -> None:
 
 
 def test_every_kernel_shows_its_code() -> None:
-    """What `explain --stage vectorize` prints for a kernel's step is in the text of the kernel, for every hero."""
+    """For every hero, the text of a kernel contains the step that `explain --stage vectorize` prints."""
     for module, target, kernel, text in rendered():
         lines = {line.strip() for line in text.splitlines()}
         for part in kernel.scheduled if type(kernel.nest) is not Whole else ():    # ops on whole arrays have no steps

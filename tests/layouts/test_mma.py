@@ -230,7 +230,7 @@ def test_ptx() -> None:
 
 
 def test_manual_example() -> None:
-    """What the manual says about lane 0 of m16n8k16 is right."""
+    """The manual is right about lane 0 of m16n8k16."""
     it = next(it for it in intrinsics() if it.name == "NV_MMA_SYNC_F32_16x8x16_F16")
     for which, verb in (("IREE:    ", "mma"), ("PTX:     ", "ptx")):
         said = re.search(rf"{which} (.*)", MMA)
