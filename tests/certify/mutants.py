@@ -86,7 +86,8 @@ class Places:
     """The places that a kernel accesses, as (array, first byte, number of bytes).
 
     written: places of writes to global memory.
-    outside: accesses outside of their array.
+    outside: accesses outside of their array, and integers outside of the range that they must keep (an index of a
+        private array, an index type).
     meets: true if two work-items access a place between the same two barriers, and one of them writes it.
     all: all accesses, each with its work-item.
     whole: true if all points were evaluated, not a sample.
@@ -109,18 +110,27 @@ def accessed(text: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any
     written, outside = set(), set()
     touched: "Dict[object, Set[Tuple[object, bool]]]" = {}
     whole = True
-    for access in found.accesses:
-        atoms = sorted(terms.all_free([access.offset, access.phase, *access.path]), key=lambda a: a.number)
+
+    def points(of: "List[Any]", path: "Sequence[Any]") -> "Iterator[Dict[Any, int]]":
+        nonlocal whole
+        atoms = sorted(terms.all_free([*of, *path]), key=lambda a: a.number)
         ranges: "List[Sequence[int]]" = [range(a.lo, a.hi + 1) for a in atoms]
         if math.prod(len(values) for values in ranges) > POINTS:
             whole = False
             ranges = [of if len(of) < 9 else (a.lo, a.lo + 1, a.lo + 2, a.lo + 5, a.hi // 2, a.hi - 1, a.hi)
                       for a, of in zip(atoms, ranges)]
-        memory, width = access.memory, access.width * access.unit
         for values in itertools.islice(itertools.product(*ranges), POINTS):
             given = dict(zip(atoms, values))
-            if not all(terms.holds(c, given) for c in access.path):
-                continue
+            if all(terms.holds(c, given) for c in path):
+                yield given
+
+    for needed in found.obligations:
+        for given in points([needed.term], needed.path):
+            if not needed.lo <= terms.evaluate(needed.term, given) <= needed.hi:
+                outside.add((needed.at.line, needed.at.column, needed.lo, needed.hi))
+    for access in found.accesses:
+        memory, width = access.memory, access.width * access.unit
+        for given in points([access.offset, access.phase], access.path):
             who = tuple((atom.name.split("!")[0], value) for atom, value in given.items() if atom in found.groups | found.items)
             at = terms.evaluate(access.offset, given) * access.unit
             place, phase = (memory.name, at, width), terms.evaluate(access.phase, given)
@@ -196,11 +206,13 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
 
 
 def changed(before: Places, after: "Optional[Places]") -> str:
-    """Return what a mutant changes. "fault": an access leaves its array, two work-items access an element in conflict,
+    """Return what a mutant changes. "fault": an access leaves its array or an integer its range, two work-items access an element in conflict,
     or the set of all written elements differs. "elements": the kernel has no fault, but accesses other elements.
     "nothing": all accesses are the same.
     """
-    if after is None or before.all == after.all:
+    if after is None:
+        return "nothing"
+    if before.all == after.all and not after.outside:
         return "nothing"
     if after.outside or after.meets and not before.meets or _bytes(before.written) != _bytes(after.written):
         return "fault"
