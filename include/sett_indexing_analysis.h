@@ -13,9 +13,9 @@ INCLUDE
     #include "sett_indexing_analysis.h"
   C11 or C++17, freestanding; memory is the caller's arena of sett_indexing_map.h. Every function is static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -51,10 +51,10 @@ THE MODEL
   the domain is that part. A set without pairs is KNOWN EMPTY. Maps are not simplified; sett_analysis_tidy (or
   sett_map_simplify) simplifies them.
 
-  A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. The answer says which operand
-  it is, and has the index of the element (a map of the same variables). It also says if a value out of bounds is clamped
-  (dynamic-slice, gather) or makes no pair (scatter drops such an update). The bounds of the variable are those that the op
-  allows.
+  A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. For each runtime variable, the
+  answer has the number of this operand, and the index of the element, as a map of the same variables. The answer also says if a
+  value out of bounds is clamped (dynamic-slice, gather) or makes no pair (scatter drops such an update). The bounds of a
+  runtime variable are the values that the op allows.
 
   EXACT: the map has exactly the pairs of the op, for all values of the runtime variables. COVERING: the map has all pairs of
   the op and possibly more, because it is decided at run time which pairs exist, or they cannot be written as a domain. This
@@ -69,23 +69,24 @@ THE MODEL
                   (n to 1: a sum of multiples), an expansion (1 to n: quotients and remainders), or a collapse followed by an
                   expansion (n to m)
     bitcast       both indices have the same position in memory: a reshape between the dimensions in memory order
-    bitcast-convert  the array of the narrower type has one more dimension, which counts the parts of an element of the wider
+    bitcast-convert  the array of the narrower type has one more dimension, which counts the parts of an element of the wider type
     slice         operand = start[i] + stride[i] * output
     reverse       operand = size - 1 - output in the reversed dimensions
     pad           output = low + (interior + 1) * operand; operand 1, the padding value, is ()
     concatenate   output = operand + (sum of the sizes of the operands before it) in the concatenated dimension
     reduce        the dimensions that stay keep their order; those that are reduced are ranges, in order; an init value is ()
-    window        operand * base_dilation = output * stride + w * window_dilation - low, for w in the window. This is so for
-                  reduce-window, convolution and select-and-scatter (where output elements are in the windows of a source
-                  element)
+    window        operand * base_dilation = output * stride + w * window_dilation - low, for w in the window (reduce-window and
+                  convolution). For select-and-scatter, `operand` in this equation is operand 0 or the output, and
+                  `output` is the source
     dot           the output has the batch dimensions, then the free dimensions of the left side, then those of the right;
                   contracted dimensions are ranges in the order of the attribute. In scaled-dot, a scale belongs to a block of
                   elements of the left or right side
     convolution   the kernel is read at every position of the padded base, backwards if reversal is set. With groups, an
                   output feature reads only the input features (or batches) of its own group
     dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is ()
-    gather        operand = offset + rt, where rt is an element of the indices. The batch dimensions of the output say which
-                  element. An index in a batching dimension of the operand equals that of its batch dimension of the output
+    gather        operand = offset + rt, where rt is an element of the indices. The index in the batch dimensions of the output is
+                  the index of this element. A batching dimension of the operand has the index of the
+                  corresponding batch dimension of the output
     scatter       for the updates, output = window + rt, where rt is an element of the indices; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
     scalar        a scalar operand has the map (): every output element reads its only element
@@ -98,21 +99,22 @@ THE MODEL
 
   Method: every op except reshape and bitcast is a system of linear equations between output dimensions, operand dimensions,
   further variables and runtime values. One side is computed from the other. An equation with one unknown is solved: the
-  unknown is a quotient, the remainder must be 0, and bounds become constraints. Two unknowns that are digits of one number are
-  its quotient and its remainder. If no such equation is left, the next variable becomes a range. So one system gives the maps
-  of both directions.
+  unknown is a quotient, the remainder must be 0, and bounds become constraints. If a known number is k * x + y with 0 <= y <
+  k, x is its quotient by k, and y is the remainder. If no such equation is left, the next variable becomes a range. So one
+  system gives the maps of both directions.
 
-  A GRAPH is two lists. A value has the dimensions of an array; a tuple is several values, so get-tuple-element is elementwise.
-  An edge leads from a value (the user) to a value from which it is computed (the source), and has the op. sett_analysis_whole
-  finds, for each value, the set of maps from a root to it: the maps to the user, composed with the map of the edge. Upwards, it
-  finds the maps from the value to the root: the map of the edge, composed with the maps from the user. If two paths have equal
-  maps (by their simplified text), the set has one of them. So the set of a parameter says which of its elements each element
-  of the root reads; upwards, the set of a value says which elements of the root its elements go to (its epilogue). A fusion
-  with several results has several roots, and sett_analysis_merge joins their sets. If the index of a runtime variable leads
-  through ops that only move elements (copy, reshape, slice, ..) to a constant or an iota, the variable is replaced by its
-  value. Every other variable names the value that it reads. In a composed map, the variables of the second map come before
-  those of the first, so the variable nearest to the parameter is first. A fusion inside a fusion is an edge that has the sets
-  of its own graph.
+  A GRAPH is a list of values and a list of edges. A value is an array, given by its dimensions; a tuple is several values, so
+  get-tuple-element is elementwise. An edge leads from a value (the user) to a value from which the user is computed (the
+  source), and has the op. sett_analysis_whole finds, for each value, the set of maps from a root to this value: the maps to the
+  user, composed with the map of the edge. With from_root = 0, it finds the maps from the value to the root: the map of the
+  edge, composed with the maps from the user. If two paths have equal maps (by their simplified text), the set has one of them.
+  So the set of a parameter says which elements of the parameter each element of the root reads. With from_root = 0, the set of
+  a value says which elements of the root are computed from each element of the value (its epilogue). A fusion with several
+  results has several roots, and sett_analysis_merge joins their sets. If a runtime variable reads a constant or an iota, also
+  through ops that only move elements (copy, reshape, slice, ..), the variable is replaced by its value. Every other variable
+  names the value that it reads. In a composed map, the variables of the second map come before those of the first, so the
+  variable nearest to the parameter is first. A fusion inside a fusion is an edge without an op; its maps are the sets that
+  were computed for the inner fusion.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
       the values p, t, n, y are 0 to 3; the edges are 3-1, 3-2, 2-1, 1-0. From root 3, value 0 has one map, (d0, d1) -> (d1, d0)
 
@@ -126,12 +128,13 @@ FUNCTIONS
   sett_analysis_whole       a whole graph (a fusion): the maps between a root and every value, over all paths
   sett_analysis_keep, _merge, _load, _store_make   sets of maps, stored outside the arena
   sett_analysis_along, _bind   the map of one edge of a graph; replace runtime variables that read constants and iotas
-  In the next functions, a warp is a number of consecutive values of the map's first dimension: its lanes.
+  In the next functions, the lanes of a warp are consecutive values of the map's first dimension.
   sett_analysis_coalesced   bytes and transactions of the warps of an access
   sett_analysis_bank_conflicts   turns (in a turn, each bank serves one word) and conflicting lanes; _pad_rows, _swizzle: the best layout of shared
                             memory
   sett_analysis_deal   the same accesses in another assignment to lanes (to make another dimension the lane, use sett_map_move)
-  sett_analysis_step, _wide   accesses by vectors: _step gives the index of a vector's first element (with sett_analysis_memory.width), _wide the vector's number
+  sett_analysis_step, _wide   accesses by vectors: the result of _step is the index of a vector's first element (to be used with memory.width), the
+                            result of _wide is the number of the vector
   sett_analysis_reads       the number of reads of a map
   sett_analysis_propagate   the tile of the operand, as a function of the number of the output tile
   sett_map_fact_parse, sett_map_proves   decide if a fact is true at every point of a map's domain, also for variables without bounds
@@ -140,15 +143,15 @@ FUNCTIONS
 LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing_analysis_graph_test.c enumerate small random instances)
   1 pairs        an EXACT answer has the pairs that loops over the op find, in both directions. A COVERING answer has all pairs
                  for all values of the runtime variables. If the op's field joint is 1, the maps of all operands of a dot,
-                 convolution or window have the same ranges. A point of these ranges is one product, or one element of the
+                 convolution or window have the same first ranges. A point of these ranges is one product, or one element of the
                  window, so one loop nest can read both operands.
-  2 pieces       the map of a reshape relates indices with the same row-major number.
+  2 reshape      the map of a reshape relates indices with the same row-major number.
   3 order        runtime variable k of the map is entry k of the list in the answer.
-  4 access       transactions, turns and degrees (turns of the worst access) are those that a count over all lanes finds. A swizzle is a permutation.
+  4 access       transactions, turns and degrees (turns of the worst phase) are those that a count over all lanes finds. A swizzle is a permutation.
   5 tile         an output tile that the end of the array does not cut short reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the maps of a set have the pairs of all paths, in both directions, and no map is in a set twice.
   7 dealt        deal permutes the points of the domain. step takes every width-th point. wide also divides the last result by
-                 width. An access of width elements has the counts of an access of one element that has width times the bits.
+                 width. An access of width elements has the same counts as an access of one element with width times as many bits.
   8 facts        after a yes of sett_map_proves, the fact is true at every point. A no has a point of the domain at which the
                  fact is false (tests/algebra/test_proves.py).
 
@@ -371,7 +374,7 @@ typedef struct sett_analysis_edge {
   sett_analysis_set down, up;
 } sett_analysis_edge;
 
-/* Edges are sorted from users to sources: all edges to a value's users come before all edges to its sources. */
+/* Edges are sorted: for each value, the edges in which it is the source come before the edges in which it is the user. */
 typedef struct sett_analysis_graph {
   int values, edges;
   const sett_analysis_value *value;
@@ -389,20 +392,20 @@ enum {
   SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one analysis visits */
 };
 
-/* A memory layout: it says where in memory an index is. Without dims, a map has one result, which is a position. With dims, the array is row-major,
- * and a row has padding elements after those of the last dimension. With a swizzle, column c of row r is stored at column c xor (r / swizzle_every
- * mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the length of a row must be a multiple of the smallest power of
- * two above the largest number that is XORed. */
+/* A memory layout: it says where in memory an index is. Without dims, the one result of a map is a position in memory. With dims, the results of a
+ * map are an index, the array is row-major, and a row has padding elements after those of the last dimension. With a swizzle, column c of row r is
+ * stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the length of a row must
+ * be a multiple of the smallest power of two above the largest number that is XORed. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
-  /* for sett_analysis_pad_rows: row lengths stay a multiple of this many elements, which is a power of two; 0 means the elements in a word of a bank
+  /* for sett_analysis_pad_rows: row lengths stay a multiple of this many elements, which is a power of two; 0 means as many as fit in a word of a bank
    */
   int64_t align;
   int64_t padding;
   int64_t swizzle_every, swizzle_count, swizzle_unit; /* all at least 1; swizzle_count 0 means no swizzle */
-  /* CuTe's swizzle S<bits, base, shift>, applied to the position at the end: the bits [base, base + bits) are XORed with the bits that are `shift`
-   * higher. If shift < 0, the bits that are -shift higher are XORed with the bits [base, base + bits). xor_bits 0 means no swizzle */
+  /* CuTe's swizzle S<bits, base, shift>, applied to the position after padding and swizzle: the bits [base, base + bits) are XORed with the bits that
+   * are `shift` higher. If shift < 0, the bits that are -shift higher are XORed with the bits [base, base + bits). xor_bits 0 means no swizzle */
   int64_t xor_bits, xor_base, xor_shift;
   int64_t width; /* elements of one access, which begins at an index that is a multiple of width; 0 means 1 */
 } sett_analysis_memory;
@@ -411,8 +414,8 @@ typedef struct sett_analysis_memory {
  *     warps, bits, transactions, least:  sums over all warps. bits counts an element once per warp. least is the fewest possible transactions.
  *     worst, worst_least, worst_bits:    transactions, least and bits of the worst warp.
  *     strided, stride:                   strided is 1 if adjacent lanes of the worst warp are always `stride` elements apart.
- *     group, apart:                      if the lanes of the worst warp form groups of `group` (at least 2) lanes with one stride, and the groups are
- *                                        `apart` elements apart; otherwise group is 0. */
+ *     group, apart:                      group is at least 2 if the lanes of the worst warp form groups of `group` lanes with one stride, and the groups
+ *                                        are `apart` elements apart; otherwise group is 0. */
 typedef struct sett_analysis_coalescing {
   int error, whole; /* whole is 1 if all warps were visited, and 0 if there were too many points */
   int64_t warps, bits, transactions, least;
@@ -420,9 +423,9 @@ typedef struct sett_analysis_coalescing {
   int strided, group;
 } sett_analysis_coalescing;
 
-/* Result of sett_analysis_bank_conflicts. turns is the sum over all phases of the number of times that the banks must be read; a phase without
- * conflicts takes one turn. degree is the number of turns of the worst phase. lane[] lists the lanes that access bank `bank` in that phase, one lane
- * for each word. */
+/* Result of sett_analysis_bank_conflicts. A phase is the part of an access that the banks could serve at once: accesses wider than a word of a bank
+ * have several phases. turns is the sum over all phases of the number of times that the banks must be read; a phase without conflicts takes one turn.
+ * degree is the number of turns of the worst phase. lane[] lists the lanes that access bank `bank` in that phase, one lane for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
@@ -435,8 +438,8 @@ typedef struct sett_analysis_banks {
  *     turns:   turns over all accesses.
  *     bound:   a lower bound on the turns of any layout, because a bank delivers one word per turn.
  *     count:   number of members of the class, including the layout without padding or swizzle.
- *     least:   1 if turns = bound and bytes = 0. Members after the best one were then not examined.
- *     whole:   0 if least is 0 and some members were not examined, because there are too many.
+ *     least:   1 if turns = bound. If bytes is 0, too, no layout is better, and the members after the best one were not examined.
+ *     whole:   0 if some members were not examined because the search reached its limit of 2^27 lanes; otherwise 1.
  *     bytes:   additional memory that the layout needs. */
 typedef struct sett_analysis_best {
   int error, degree, least, whole;
@@ -518,16 +521,16 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow at most by one word of each bank. Row lengths that
+/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow by less than one word of each bank. Row lengths that
  * are multiples of memory->align elements stay multiples, so that accesses of memory->align elements stay aligned.
- * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative, and all bits are among those of the positions. Of equally
- * good ones, it takes the first in this order:
+ * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative. The swizzle reads and changes only bits of positions in
+ * the array. Of equally good swizzles, the function takes the first in this order:
  *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit;
  *     another swizzle with S > 0;
  *     a swizzle with S < 0.
  * If the size of the array is not a multiple of the block that the swizzle permutes, the array is extended (bytes).
- * An access of map i has width[i] elements, or memory->width if width is NULL, and stays contiguous. Both functions examine every member of the class.
- */
+ * An access of map i has width[i] elements, or memory->width if width is NULL, and stays contiguous. Both functions examine every member of the
+ * class, except in the cases that the fields least and whole describe. */
 SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
                                                       const int64_t *width, const sett_analysis_memory *memory,
                                                       int banks, int bytes, int lanes);
@@ -543,7 +546,8 @@ SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
 SETT_PUBLIC int sett_analysis_opcode_find(const char *name);
 SETT_PUBLIC const char *sett_analysis_opcode_name(int opcode);
 /* Write the indices of the operand of a reshape as expressions of the indices of its output. index has one expression per dimension of out, with
- * values inside it. result has one per dimension of in. Return 0 or an error; after an error, the results are failed expressions. */
+ * values from 0 to size - 1. result receives one expression per dimension of in. Return 0 or an error; after an error, the results are failed
+ * expressions. */
 SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result);
 SETT_PUBLIC const char *sett_analysis_message(int error);

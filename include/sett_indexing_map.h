@@ -10,18 +10,18 @@ INCLUDE
   Copy this one file. C11 or C++17, hosted or freestanding. All functions are static inline, so unused ones take no space.
   Device code does not include this header: it contains a map as the C text that sett_map_print_c wrote.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline
   SETT_IMPLEMENTATION   define the functions, too, with external linkage. Macros that change the size of a record must be the same in all files
-  SETT_PREFIX           with these two: a prefix of the linker symbols of public functions; their names in C do not change (GCC and Clang)
-  SETT_VISIBILITY       with these two: attributes of public functions (default: hidden, so that a shared library does not export them)
-  SETT_INLINE           without these macros: the specifiers of all functions (default: static inline)
-  SETT_FULL_SPEED       with SETT_IMPLEMENTATION: optimise more. Compiling takes 7 s instead of 2.6 s, and simplify a sixth less time (gcc 12 -O2)
-  SETT_MAP_POINTS_MAX   maximum number of points of a domain that is enumerated if no rule decides (default: 65536, at most 2^24)
+  SETT_PREFIX           a prefix of the linker symbols of public functions that are compiled once; their names in C do not change (GCC and Clang)
+  SETT_VISIBILITY       attributes of public functions that are compiled once (default: hidden, so that a shared library does not export them)
+  SETT_INLINE           the specifiers of private functions, and of public functions that are not compiled once (default: static inline)
+  SETT_FULL_SPEED       with SETT_IMPLEMENTATION: optimise more. Compiling takes 7 s instead of 2.6 s, and simplify takes a sixth less time (gcc 12 -O2)
+  SETT_MAP_POINTS_MAX   maximum number of points that a function enumerates if it finds no other proof (default: 65536, at most 2^24)
 
 A FIRST LOOK
     #include <stdio.h>
@@ -50,7 +50,7 @@ THE MODEL
            a xor b (the parser also accepts ^) is the exclusive or of 64 bits in two's complement, so it has a value for all a and b. Its precedence
            is lower than that of + and -, as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), and is printed so.
            A swizzle is x xor ((x floordiv P) mod N) * T, where P, N and T are powers of two.
-  value    An expression is a handle: the number of a node in the caller's arena. Equal nodes have equal handles.
+  handle   An expression is a handle: the number of a node in the caller's arena. Equal nodes have equal handles.
   domain   The domain is the set of all points inside the bounds where every constraint holds. A point where a constraint does not hold is outside,
            even if another constraint has no value there. At any other point, a constraint or result without a value is an error. There is no
            value if a divisor is 0, or if a number needs more than 64 bits.
@@ -58,28 +58,32 @@ THE MODEL
            also be written as a fact: A <= B is read as B - A in [0, inf], likewise <, =, >= and >; `C divides A` is read as A mod C in [0, 0].
 
 FUNCTIONS
-  The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
+  The prototypes below are the table of contents: arena, build, ask, text, evaluate, points, algebra, variables, questions.
   THE NORMAL FORM, a comment in front of the code of sett_map_simplify, gives a name to each of its rules and explains it.
 
 LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) equals print(m) byte by byte
   L2  simplify(m): a point inside m is inside the result, with the same values. A point outside m is outside the result, also beyond the bounds. A point
-      where m is an error may be inside, outside or an error. The same text always gives the same text, and simplify does not change its own result
-  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b). A point is inside the result if it is inside a
-      and its image is inside b. It is outside the result if it is outside a, or if it is inside a and its image is outside b
+      where m is an error may be inside, outside or an error. Maps with the same text give results with the same text, and simplify does not change
+      its own result
+  L3  compose(a, b)(d; sb, sa; tb, ta) = b(a(d; sa; ta); sb; tb), where sa and sb are the ranges of a and b, and ta and tb their runtime variables. A
+      point is inside the result if it is inside a and its image is inside b. It is outside the result if it is outside a, or if it is inside a and its
+      image is outside b
   L4  range(m, e) contains every value of e on the domain
   L5  strides: a result as a function of one variable v in [lo, hi] is value(v) = value(lo) + stride * (v - lo), and the field align divides value(lo)
   L6  guards(m): at a point inside m's bounds, all constraints of the result hold if the point is in m's domain; otherwise at least one does not
-  L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, its constraints hold exactly on the domain
-  L8  substitute(m, v = k)(p) = m(p with v = k); replace likewise, with an expression of the other variables
+  L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, the text's constraints hold exactly on
+      the domain
+  L8  substitute(m, v = k)(p) = m(p with v = k). replace(m, v, e)(p) = m(p with v = e(p)), where e is an expression of the other variables
   L9  points_next returns the points of the domain, each once; the last variable changes fastest. An evaluator returns the values of evaluate
-  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..). remove_unused(m) has the projection of m's domain, and m's values. to_dims, to_ranges and move change
-      only the order of the variables
+  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..) for every range s with a constraint s mod k = r. remove_unused(m) has the projection of m's domain,
+      and m's values. to_dims, to_ranges and move change only the order of the variables
   L11 congruence(m, e) contains every value of e on the domain
   L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y for every y in the box that m's domain is mapped onto
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is a counterexample
-  L14 image: the intervals contain all results, and an end that is marked exact is the result of some point. count and product are those of an enumeration
-  L15 runs: contiguous, broadcast and vector_width divide the numbers that an enumeration finds, and are equal to them if their flags say that they are exact
+  L14 image: the intervals contain all results, and an end that is marked exact is the result of some point. count is the number of images that
+      an enumeration finds. If product is 1, the product of the results' sets contains exactly these images
+  L15 runs: the fields contiguous, broadcast and vector_width divide the numbers that an enumeration finds, and are equal to them if their flags are 1
   L16 with_xor(m) and without_xor(m) obey L2, with one exception: the result of without_xor, which contains no xor, may change if simplify or
       without_xor is applied to it
   L17 fits(m, t) is 1 exactly if print_c can write m in type t. Without a given type, print_c takes the first of uint, int and long that fits
@@ -102,11 +106,11 @@ ERRORS
   A handle below SETT_MAP_ERROR_COUNT is a failed expression. A failed map has the kind SETT_MAP_FAILED and an error; if it was parsed, also a column,
   counted from 1. A function whose argument has failed returns the same error. The arena stays usable after it was full (arena.full records that)
   and after an overflow. A rule that would overflow is not applied. An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits)
-  fails. A map that contains it fails, too, unless its constraints leave no point; it is then KNOWN EMPTY. At points where the given map is an
-  error, the laws from L11 on hold for the simplified map instead.
+  fails. A map that contains it fails, too, unless its constraints leave no point; it is then KNOWN EMPTY. After simplify, a point where a map is an
+  error may have a value or be outside (L2). At such a point, the laws from L11 on hold for the simplified map.
 
 LIMITS
-  Quotients, min, max and products nest at most 250 deep, which also limits recursion for every text. Bounds have 64 bits; INT64_MIN and INT64_MAX
+  Quotients, min, max and products nest at most 250 deep, which also limits the depth of recursion. Bounds have 64 bits; INT64_MIN and INT64_MAX
   mean no bound. Texts have at most 64 MiB. Searches have budgets (the constants SETTP_MAP_..._MAX). If a budget is used up, the result is correct
   but less simple, and may change when it is simplified again. Intervals are sound, but not always exact. An empty domain is recognised only if the
   rules or an enumeration show it.
@@ -115,11 +119,10 @@ HISTORY
   0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_FULL_SPEED.
   0.4  print_c_in; fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor.
-       Maps of bits are inverted and compared, and their questions answered, by matrices over GF(2).
+       Maps that are linear over the bits of their variables are inverted and compared, and questions about them are answered, by matrices over GF(2).
   0.3  a constraint that does not hold puts a point outside, even if another constraint has no value; rules R9 and C8.
-       answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
-       sett_map_message was sett_map_error_message.
-       sett_map_move.
+       answers have yes and no; evaluate says why there is no value; new fields points.error and arena.full; new function sett_map_move.
+       run.vector is now run.vector_width; sett_map_error_message is now sett_map_message.
   0.2  evaluators, points, rescale, unused variables, ranges and dimensions, replace, inverse, congruence, injective, covers, bijective, image, runs.
   0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality.
 */
@@ -284,8 +287,8 @@ SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr
 SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
 
-/* ---- build maps: the arrays are copied into the arena. A failed expression makes a failed map. lo > hi makes KNOWN EMPTY. If an expression has no
- * value, the map is KNOWN EMPTY if the constraints leave no point, and failed otherwise ---- */
+/* ---- build maps: the arrays are copied into the arena. A failed expression makes a failed map. lo > hi makes KNOWN EMPTY. An expression without a
+ * value makes a failed map; but if the constraints leave no point, the map is KNOWN EMPTY ---- */
 SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
                                    const sett_map_variable *variables, int results, const sett_expr *result,
                                    int constraints, const sett_map_constraint *constraint);
@@ -347,9 +350,10 @@ SETT_PUBLIC int sett_map_points_next(sett_map_points *points);
 SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
 /* sett_map_with_xor returns the simplified map in which sums of bits modulo 2 are written as xor, even if map has no xor.
  *     (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), ..
- * sett_map_without_xor returns the simplified map with every a xor b written as the sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the
- * bits j in which both vary. It serves programs that cannot read xor. The sums are not simplified again. Error OVERFLOW: an operand of a xor has no
- * bounds or bounds beyond [-2^62, 2^62 - 1], or one xor has more than 32 operands.
+ * sett_map_without_xor returns the simplified map with every a xor b written as a sum, for programs that cannot read xor. A bit j in which both a and
+ * b vary becomes 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2). Adjacent bits in which only one of them varies become one quotient or remainder.
+ * The sums are not simplified again. Error OVERFLOW: an operand of a xor has no bounds or bounds beyond [-2^62, 2^62 - 1], or a xor of xors has more
+ * than 32 operands.
  * Law L16. */
 SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
@@ -363,7 +367,7 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 
 /* Return the simplified map in which every range s that has a constraint s mod k = r is replaced by k * s + r, and the constraint is removed. Other
  * constraints stay. If a range has several such constraints, they are first joined by the Chinese remainder theorem.
- * Law: the same results in the same order of ranges: rescale(m)(.., s, ..) = m(.., k * s + r, ..).
+ * Law: rescale(m)(.., s, ..) = m(.., k * s + r, ..), and the ranges keep their order.
  *     ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
 SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
@@ -393,10 +397,10 @@ SETT_PUBLIC sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from
 
 /* Replace a variable by expr, an expression of the other variables, and remove the variable. expr numbers variables as map does. The bounds of the
  * variable become a constraint on expr. Nothing is simplified. Error REPLACEMENT: expr contains the variable itself.
- * Law: replace(m, v, e)(p without v) = m(p with v = e(p)), and is outside if e(p) is outside v's bounds. */
+ * Law: replace(m, v, e)(p without v) = m(p with v = e(p)). The point is outside if e(p) is outside v's bounds. */
 SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
 
-/* The answer to a question; see ANSWERS in the manual. A no has a witness, except for some that only counting proves. Arrays are in the arena. */
+/* The answer to a question; see ANSWERS in the manual. A no has a witness, unless only counting proves the no. Arrays are in the arena. */
 typedef struct sett_map_answer {
   int yes, no;        /* yes is 1 if yes is proved, no is 1 if no is proved */
   const char *reason; /* why the answer is not yes; "" if it is yes */
@@ -406,14 +410,15 @@ typedef struct sett_map_answer {
   const int64_t *missed; /* the witness of a no: a point of the box that is no image, or NULL */
 } sett_map_answer;
 
-/* Return the simplified inverse of a map with dimensions only that is a bijection from its domain onto a box. The dimensions d0.. of the inverse are
- * the results of map, and its domain is the box. The result is UNDEFINED if map is no such bijection or none was found; *why gives the reason.
+/* Return the simplified inverse of a bijection from its domain onto a box. map has no ranges and no runtime variables. The dimensions d0.. of the
+ * inverse are the results of map, and the domain of the inverse is the box. The result is UNDEFINED if map is no such bijection, or if no formula of
+ * the inverse was found; *why gives the reason.
  * Law, proved before the function returns: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box.
  * (One of these, and equal numbers of points in domain and box, imply the other.)
  *     (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
- * Method: result i gives the equation (result i) = d_i, whose left side is a linear form over atoms (variables and quotients). If a form is k * A + B
- * and B lies in an interval of at most k values, the equation gives A by a quotient and B by a remainder. An atom in two equations is eliminated from
- * one of them. Known atoms are substituted. */
+ * Method: result i of map gives the equation (result i) = d_i, whose left side is a linear form over atoms (variables and quotients). If a form is
+ * k * A + B and B lies in an interval of at most k values, the equation gives A by a quotient and B by a remainder. An atom in two equations is
+ * eliminated from one of them. Known atoms are substituted. */
 SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
 
 /* ---- questions ---- */
@@ -428,8 +433,8 @@ typedef struct sett_map_stride {
 /* Write one entry per result to out. Return 0 or an error. */
 SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
-/* Return the simplified results with map's own bounds. The constraints of the returned map are what must be tested at run time: the constraints that
- * remain after simplification, and the bounds of those variables that simplification narrowed. */
+/* Return the simplified results with map's own bounds. The constraints of the returned map must be tested at run time. They are the constraints that
+ * remain after simplification, and the bounds of each variable for which simplification found narrower bounds. */
 SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 
 /* Write C text that is valid in C11, OpenCL C 1.2 and CUDA: one line with the type, one line `result EXPR` per result, one line `constraint EXPR` per
@@ -440,11 +445,12 @@ SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
                                     int *error);
 /* Write the text of sett_map_print_c for results that are inserted in a larger expression. place says where a result is inserted, and so decides if
  * it needs parentheses: alone; beside <= or ==; after `pointer +`; as a summand; beside * / % >> &. After `pointer +`, a result with a subtraction
- * needs them, too, because an unsigned partial sum may pass 0. */
+ * needs parentheses, too, because an unsigned partial sum may wrap below 0. */
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
 SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);
-/* Return 1 if the type can compute all lines that sett_map_print_c would write in it, and 0 if not. Return an error if no type can. */
+/* Return 1 if the type can compute all lines that sett_map_print_c would write in it, and 0 if not. Return any other error of
+ * sett_map_print_c. The error FULL is 1, like a yes; arena->full is then 1. */
 SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
 /* Compare by meaning: yes if both maps have the same domain and the same values there. Points at which a map has no value are ignored. A no has a

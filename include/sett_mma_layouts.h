@@ -11,9 +11,9 @@ INCLUDE
     #include "sett_mma_layouts.h"
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_nested_layout.h.
@@ -33,12 +33,13 @@ A FIRST LOOK
     lane 17, register 2: C[6][1]
 
 THE MODEL
-  An instruction belongs to a group. For each operand, the group has the names of the dimensions, the outer tile, and the thread
-  tile with its strides. The element tile is what remains of the operand's size, size / (outer * thread). So all instructions
-  of a group share these numbers, whatever their K is. The dimensions are M, N and K. If one instruction computes several
-  small products, B is their number. In block-scaled instructions, two dimensions replace K: S scales, and V = 32 values per scale. lanes is the number of
-  lanes that hold each element; it is 2 if half of the subgroup repeats the other half. Slots number the values of a
-  lane, in the order of its registers; values packed into one register are numbered from its low bits up.
+  An instruction belongs to a group. For each operand, the group has the names of the dimensions, the outer tile, and the
+  thread tile with its strides (see THE MODEL of sett_nested_layout.h). The element tile is what remains of the operand's size,
+  size / (outer * thread). So all instructions of a group share these numbers, whatever their K is. The dimensions are M, N and
+  K. If one instruction computes several small products, a dimension that is also named B counts them. In block-scaled
+  instructions, two dimensions replace K: S scales, and V = 32 values per scale. lanes is the number of lanes that hold each
+  element; it is 2 if half of the subgroup repeats the other half. Slots number the values of a lane, in the order of its
+  registers; values packed into one register are numbered from its low bits up.
 
   Each lane holds the elements that IREE's table (commit b48a5955) gives it. The vendors' documents agree with it for every lane
   and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the documents that
@@ -52,7 +53,7 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      A VMFMA is not one instruction. It becomes two instructions, or one f8 instruction, and has their order of k.
+      A VMFMA is not one instruction. It becomes two instructions, or one f8 instruction, whose order of k it has.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
       lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). If
       the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the

@@ -12,9 +12,9 @@ INCLUDE
     #include "sett_move.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline. The first file defines the arena.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -52,8 +52,8 @@ THE MODEL
               of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the largest
               number of different words that it accesses in one bank. Turns after the first are conflicts.
               The place of an element is its row-major number in some order of the dimensions, after padding or a swizzle (an XOR of bits of the
-              place). For linear layouts, sett_any_move also tries the places of sett_notation_shared. The cheapest places are taken; LIMITS says
-              which are tried
+              place). For linear layouts, sett_any_move also tries the places that sett_notation_shared computes. The cheapest places are taken;
+              LIMITS says which are tried
   cost        The cost is counted per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a
               barrier of a warp 8. Registers are used whenever possible, and shuffles if they cost no more than shared memory
   least       A lower bound on the shuffles of any plan, also of plans that pass elements through other threads. In one shuffle, a thread sends 32
@@ -73,8 +73,8 @@ LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   1 moves      after the code has run, every register of b that has an element in table b holds this element.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
   3 least      no plan has fewer shuffles than least; for 4 lanes, all direct plans are tried. shuffles = least for 32 and 64 bits without copies.
-  4 no         a "no" names two numbers that differ (of dimensions or of their sizes), an element that no register of a holds, or an element that only
-               another thread block holds (in a notation with blocks).
+  4 no         a "no" names two numbers that differ (of lanes, warps or dimensions, or the sizes of a dimension), an element that no register of a
+               holds, or an element that only another thread block holds (in sett_any_move, for layouts over several thread blocks).
 
 ANSWERS (in all sett headers)
   If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
@@ -96,9 +96,9 @@ ERRORS
 LIMITS
   The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The code is
   CUDA for 32 lanes, and HIP for 64. The search for places in shared memory tries row-major orders, with each dimension as the last one. In each order
-  it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with one swizzle S<B,M,S> (S > 0) within the 128 bytes of all banks.
-  The search stops early if unpadded places have no conflicts and need only as many accesses as 16-byte accesses to all registers. Places that were
-  not tried may cost less.
+  it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with one swizzle S<B,M,S> (S > 0) that
+  moves elements only within blocks of 128 bytes. The search stops early if it finds places without conflicts at which 16-byte accesses move all
+  registers. Places that were not tried may cost less.
 
 HISTORY
   0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -185,22 +185,23 @@ typedef struct sett_move {
   int barriers, stores, loads;
   int64_t turns, conflicts;
   int order; /* the dimension that is contiguous in shared memory */
-  /* 1: the places in shared memory are those that sett_any_move computed from the layouts, an XOR of bits; order, padding and swizzle are then not used
+  /* 1: the places in shared memory are those that sett_notation_shared computed for sett_any_move; order, padding and swizzle are then not used
    */
   int given;
   int padding, every; /* `padding` elements follow after every `every` elements */
   int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
-  /* cost of this plan and of the other candidate, in quarters of a turn (a pass over the banks of shared memory) per warp; -1 if there was no other
-   */
+  /* cost of this plan, and of the best plan of the other kind (shuffles or shared memory), in quarters of a turn (a pass over the banks of shared
+   * memory) per warp; other is -1 if there is no such plan */
   int cost, other;
   /* index thread * to + register: for a register of b, the register of a in the same thread that has its value; -1 if no register of the thread has
    * it */
   const int32_t *held;
   const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
-  /* index (step * parts + part) * threads + thread: the register of a that the thread puts into its word; -1 means any */
+  /* index (step * parts + part) * threads + thread: the register of a that the thread puts into this part of its word; -1 means any. A word has
+   * parts = 4 elements of 8 bits, 2 of 16 bits, or else 1 */
   const int32_t *sent;
-  /* index thread * to + register, used where held is -1: step * parts + part says from which part of which received word this register of b gets its
-   * value */
+  /* index thread * to + register, used where held is -1: step * parts + part, if this register of b gets its value from this part of the word
+   * received in this step */
   const int32_t *got;
   const sett_move_access *store, *load;
 } sett_move;

@@ -11,15 +11,15 @@ INCLUDE
   Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
   is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline
   SETT_IMPLEMENTATION   define the functions, too, with external linkage. Macros that change the size of a record must be the same in all files
-  SETT_PREFIX           with these two: a prefix of the linker symbols of public functions; their names in C do not change (GCC and Clang)
-  SETT_VISIBILITY       with these two: attributes of public functions (default: hidden, so that a shared library does not export them)
+  SETT_PREFIX           a prefix of the linker symbols of public functions that are compiled once; their names in C do not change (GCC and Clang)
+  SETT_VISIBILITY       attributes of public functions that are compiled once (default: hidden, so that a shared library does not export them)
   SETT_NESTED_PLAN_TERMS   number of terms of a device plan (default 16, at least 1); must be the same in host and device code
 
 A FIRST LOOK
@@ -54,7 +54,7 @@ THE MODEL
   thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a
   machine (its number of subgroups, and of threads in each).
   The digits of different dimensions must come from different parts of the id: if they are sorted by stride, each stride is a
-  multiple of the previous stride * tile. If it is larger than this product, the threads in the gap hold copies.
+  multiple of the previous stride * tile. If a stride is larger than this product, several threads hold the same elements.
     thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
     thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is not a multiple of 4
     thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners per element (0..15 hold the same)
@@ -103,13 +103,13 @@ TEXT
 
 FUNCTIONS
   make     sett_nested_make       from seven arrays                  sett_nested_check     verify, canonical strides
-           sett_nested_on         the same on a machine              sett_nested_contract  a fragment, repeated over loops
+           sett_nested_on         verify for a machine               sett_nested_contract  a fragment, repeated over loops
            sett_nested_basis      from counts of subgroups and lanes
   text     sett_nested_parse, sett_nested_print, sett_nested_explain (an error in words)
   ask      sett_nested_undistributed, _distributed, _unpacked, _packed, _packed_dim     shapes
            sett_nested_elements, _slots, _subgroups, _threads, _copies, _held           counts
            sett_nested_equal      the same text                      sett_nested_same      the same ownership
-           sett_nested_same_on    the same on a machine              sett_nested_fits      a type may have the layout
+           sett_nested_same_on    same ownership on a machine        sett_nested_fits      a type may have the layout
   where    sett_nested_virtual    ids -> digits                      sett_nested_element   (subgroup, thread, slot) -> index
            sett_nested_owner      index -> (subgroup, thread, slot)  sett_nested_bound     a thread's part of a mask
            sett_nested_index      tables of all elements and owners  sett_nested_all_slots  length of a table
@@ -121,8 +121,9 @@ LAWS (tests/layouts/nested_test.c enumerates them, against loops written from th
   2 inverse       the owners of an index are all (subgroup, thread, slot) that hold it, each once, in ascending order. The ids are those of one
                   period: ids that differ by a multiple of the period hold the same elements.
   3 held          held(subgroups, threads) is the number of elements that are held by ids less than these.
-  4 combine       some dimensions of a result come from a dimension of an operand, others are new. A thread owns an element of the result
-                  exactly if it has the element's index in each dimension that comes from an operand. So after permute and project, it owns the images of the elements that it owned before.
+  4 combine       each dimension of a result comes from a dimension of an operand, or is new. A thread owns an element of the result exactly
+                  if, for each dimension that comes from an operand, it owns an element of the operand with the same index in that dimension.
+                  So after permute and project, a thread owns the images of the elements that it owned before.
   5 reshape       each thread holds the same elements, by row-major number, before and after. A refusal means that no nested
                   layout of that shape has these owners.
   6 same          yes exactly if each (subgroup, thread) holds the same elements; same_on: each thread of the machine.
@@ -282,7 +283,7 @@ enum {
   SETT_NESTED_LEVELS = 5
 };
 
-/* In a text, @ is replaced by the number that was expected; in that of KEY, by the name of the key that was expected. */
+/* In a text, @ is replaced by the number that was expected; in the text of KEY, @ is replaced by the name of the key that was expected. */
 #define SETT_NESTED_ERRORS(X)                                                                                   \
   X(OK, "no error")                                                                                             \
   X(ERROR_HEAD, "expected #iree_vector_ext.nested_layout or nested_layout")                                     \
@@ -350,7 +351,8 @@ typedef struct sett_nested_layout {
 /* Make a layout from seven arrays of `rank` numbers, in the order of the text, and check it. A NULL array means ones in a tile, and zeros in strides.
  */
 SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
-/* Return the layout with canonical strides, or an error that names the first rule that it breaks. All functions that make layouts call this one. */
+/* Return the layout with canonical strides (0 for a tile of 1), or an error that names the first rule that the layout breaks. All functions that make
+ * layouts call this function. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
 /* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that
  * has an owner in the layout has one on the machine; otherwise return the reason. Thread ids count all threads of the workgroup, so a layout with
@@ -462,8 +464,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_neste
 SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
 /* Repeat a fragment over a larger problem. Loop l has bounds[l] iterations and is distributed over subgroups[l] subgroups, which are numbered
- * row-major over all loops. Dimension d of the fragment belongs to loop place[d]; loops without such a dimension have no tile. Dimension i of the
- * result is loop map[i], and its batch tile is ceil(ceil(bound / subgroups) / size in the fragment). */
+ * row-major over all loops. Dimension d of the fragment belongs to loop place[d]; for a loop without such a dimension, the fragment has size 1.
+ * Dimension i of the result is loop map[i]. Its batch tile is that of the fragment, times ceil(ceil(bound / subgroups) / size in the fragment). */
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
@@ -478,8 +480,8 @@ typedef struct sett_nested_counts {
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
 
-/* Return the plan of offset = sum of strides[d] * index[d]. NULL means the row-major strides of the vector. ids has the largest subgroup id and the
- * largest thread id. The ids and all offsets must fit in 32 bits. */
+/* Return the plan of offset = sum of strides[d] * index[d]. NULL means the row-major strides of the vector. The strides of the layout, its number
+ * of slots and all offsets must fit in 32 bits. */
 SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)

@@ -4,7 +4,7 @@
 WHAT
   Read, print and evaluate layouts in these notations: CuTe, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates; Triton
   (encodings, and linear layouts over bits); Mosaic GPU (TiledLayout); oneDNN (tags); and strided arrays. The header converts layouts to indexing
-  maps, and has the operations of CuTe and of Triton's linear layouts. The result of an operation is exact, or it refuses with a witness. The header
+  maps, and has the operations of CuTe and of Triton's linear layouts. An operation returns an exact result, or refuses with a witness. The header
   needs no allocator and no library.
 
 INCLUDE
@@ -12,9 +12,9 @@ INCLUDE
     #include "sett_notation.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -39,15 +39,16 @@ A FIRST LOOK
     ((4,2),(4,2)):((1,8),(16,4))
 
 THE MODEL
-  shape:stride  Two tuples with the same nesting. A leaf s:d is the function i -> i * d for i in [0, s). A coordinate is a tuple nested like the shape. An
-                integer may replace a tuple; it is split into the modes, of which the first is the fastest, and the last one is not bounded. So a
-                layout is a function on all integers from 0 on. The values of ((2,2),3):((1,6),2) are 0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are
-                different shapes, but the same function
-  d@p           A stride that is a coordinate: it adds d to place p. (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 adds to place 0 inside place 1
-  S<B,M,S>      A swizzle. The B bits from bit M + S on are XORed into the B bits from bit M on; if S < 0, the bits from M on into those from M - S on. It acts
-                on offsets in elements. For shared memory, CuTe prints a swizzle of bytes, and then a pointer that says how many bits an element has. The
-                parser converts it: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1), if the swizzle does not change the
-                pointer itself. A pointer without a swizzle is ignored: ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
+  shape:stride  Two tuples with the same nesting. A leaf s:d is the function i -> i * d for i in [0, s). A coordinate is a tuple nested like the shape.
+                The entries of a tuple are its modes. An integer may replace a tuple; it is split into the modes: the first mode is the fastest, and the
+                last mode is not bounded. So a layout is a function on all integers from 0 on. The values of ((2,2),3):((1,6),2) are
+                0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are different shapes, but the same function
+  d@p           A stride that is a coordinate: the value is a tuple, and d is added to its entry (place) p. (4,8):(1@1,1@0) is (i, j) -> (j, i).
+                1@0@1 adds to place 0 inside place 1
+  S<B,M,S>      A swizzle. The B bits from bit M + S on are XORed into the B bits from bit M on; if S < 0, the B bits from bit M on are XORed into the B bits
+                from bit M - S on. A swizzle acts on offsets in elements. For shared memory, CuTe prints a swizzle of bytes, and then a pointer that says how
+                many bits an element has. The parser converts it: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1), if the
+                swizzle does not change the pointer itself. A pointer without a swizzle is ignored: ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
   size 0        CuTe, strides and tags have arrays without elements: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b. Their map is KNOWN EMPTY. Operations that
                 divide by a size refuse them. Linear layouts, encodings and TiledLayout have no such arrays
@@ -57,16 +58,17 @@ THE MODEL
                 of Mosaic GPU. It goes from the index to (register, element, lane, warp), with 4 warps and 32 lanes. With Replicated(times=4), an
                 element has several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4} is a linear layout of Triton: the value is the XOR of the bases of
-                those input bits that are 1. The bases are listed from the lowest bit on. The functions take the inputs packed into one number, and
-                return the values so; the first dimension is in the lowest bits
+                those input bits that are 1. The bases are listed from the lowest bit on. The functions take and return packed numbers: all inputs
+                in one number, and all values in one number, with the first dimension in the lowest bits
   encoding      16x32@#ttg.blocked<{..}>: an attribute of Triton on a shape becomes a linear layout. For shared memory, it goes from the offset to the index
   not 2^n       If sizes are no powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, here 32x32.
                 Registers outside the array hold no element, and the layout is printed as 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) Layouts of
                 shared memory, and operations on linear layouts, refuse these sizes
-  padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: the element that a linear layout has at offset i is at i + 2 * (i / 8).
-                This sum is not a linear layout, so the layout is kept as a function from the index to the offset. {order = [1, 0], shape = [16, 32]} instead of bases is row-major
+  padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: the element that a linear layout has at offset i is at
+                i + 2 * (i / 8). This sum is not a linear layout, so the layout is kept as a function from the index to the offset. With
+                {order = [1, 0], shape = [16, 32]} instead of bases, the linear layout is row-major
   f o c o g     The chain x -> f(c + g(x)), which may have more parts: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
-  [a;b;_]       A tile: one tiler per mode; _ leaves a mode unchanged. A tuple (4,8) is the tile [4:1;8:1]
+  [a;b;_]       A tile: for each mode, the layout (tiler) that an operation applies to it; _ leaves a mode unchanged. A tuple (4,8) is the tile [4:1;8:1]
   affine        MLIR's affine_map<(d0)[s0] -> (d0 + s0)> is the sett_map (d0)[s0] -> (d0 + s0) without bounds. An affine_set<(d0) : (d0 >= 0)> is a
                 sett_map without results
 
@@ -82,7 +84,8 @@ FUNCTIONS
 LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   1 print_parse   parse(print(l)) prints the same text.
   2 map           at each point, the map has the value of sett_notation_at.
-  3 composition   R(c) = a(b(c)) for every coordinate of b; a refusal means that no shape:stride layout whose shape refines b's has these values.
+  3 composition   composition(a, b) is R with R(c) = a(b(c)) for every coordinate c of b; a refusal means that no shape:stride layout whose shape refines
+                  b's has these values.
   4 inverses      a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
   5 divide        divide(a, tiler) is the function a composed with (tiler, complement of tiler in the size of a). In product(a, tiler), mode 0 is a, and mode 1 has 0 and otherwise only
                   offsets that a does not have.
@@ -112,7 +115,7 @@ ERRORS
   input `witness`, but every layout of the wanted kind would have `other` there. Inputs and values of linear layouts are packed (see `linear`).
     NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
     NO_COVER           (invert_and_compose) the first layout's value at the input witness is no value of the second layout; other is a value of the
-                       second layout, with the bits that it can reproduce
+                       second layout that differs from it only in bits that the second layout cannot reproduce
     NO_QUOTIENT        (divide_by) witness is an input at which the product of any quotient with the divisor would have the value other
     NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
     NO_OVERLAP         (complement) is an exception: it proves only that CuTe's rule has no result; a complement may exist
@@ -275,8 +278,8 @@ typedef struct sett_notation_linear {
   uint64_t basis[SETT_NOTATION_BITS];
 } sett_notation_linear;
 
-/* A digit of Mosaic's tiled shape: (index of dim / low) mod size. Multiplied by stride, it is a part of the coordinate that role names. A digit of
- * copies has dim -1. */
+/* A digit of Mosaic's tiled shape: (index of dim / low) mod size. Multiplied by stride, it is a part of the coordinate that role names. A digit that
+ * numbers copies has dim -1. */
 enum { SETT_NOTATION_REGISTER, SETT_NOTATION_ELEMENT, SETT_NOTATION_LANE, SETT_NOTATION_WARP, SETT_NOTATION_ROLES };
 typedef struct sett_notation_digit {
   int dim, role;
@@ -303,7 +306,7 @@ typedef struct sett_notation_padded {
   const sett_notation_linear *inverse; /* the linear layout from the index to i */
 } sett_notation_padded;
 
-/* Any layout. As an operand, also a tuple, or a tile of tilers. {0} is the empty tuple. Arrays are in the arena. */
+/* A layout, or an operand that is a tuple or a tile. {0} is the empty tuple. Arrays are in the arena. */
 typedef struct sett_notation {
   int kind;
   int error;      /* SETT_NOTATION_OK or an error code */
@@ -349,29 +352,31 @@ SETT_PUBLIC int sett_notation_refused(int error);
 SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
 /* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout. Return -1 if strides are coordinates, or if the sum overflows. */
 SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
-/* Return the value at a coordinate, as a tuple with one leaf, or as a coordinate. In the argument, an integer may replace any tuple. It is then split
- * into the modes of the tuple; the first mode is the fastest, and the last mode is not bounded. */
+/* Return the value at a coordinate: a tuple with one leaf, or a tuple with an entry per place if strides are coordinates. In the argument, an integer
+ * may replace any tuple. It is then split into the modes of the tuple; the first mode is the fastest, and the last mode is not bounded. */
 SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate);
 /* Return the layout as an indexing map. Its dimensions are the flattened leaves, those of the first mode first. */
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: in the comments, R is the result ---- */
-/* Return the layout with the fewest modes that has the same values on [0, size). If profile is not NULL, each terminal of this tuple is treated
- * separately. Beyond size, the result may have other values: (4,1):(1,0) becomes 4:1. */
+/* Return the layout with the fewest modes that has the same values on [0, size). If profile is not NULL, the modes at the leaves of this tuple are
+ * coalesced separately. Beyond size, the result may have other values: (4,1):(1,0) becomes 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
 /* Return R with R(c) = a(b(c)) for every coordinate c of b. The shape of R refines that of b.
- * The function refuses exactly if no such layout exists. If strides do not divide, it decides this by visiting points for sizes up to 65536, and returns
- * ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ returns a wrong layout instead: (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2;
- * and a composition mode by mode although the sum of the modes carries.
+ * The function refuses exactly if no such layout exists. If a size and a stride do not divide each other, it decides this by visiting points for
+ * sizes up to 65536, and returns ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout:
+ * (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2; and a layout composed mode by mode, although the sum of the values of b's modes carries
+ * from one mode of a into the next.
  * If b is a tile or a tuple of tilers, each mode is composed with its tiler, and modes without a tiler are dropped. If b has a swizzle, the result is
  * the chain a o 0 o b. A mode of size 1 may have any stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
 /* Return the complement of a: R enumerates offsets that a leaves out, in ascending order, and has only offset 0 in common with a. bound limits the
- * offsets: a tuple, or a layout whose shape is used; NULL means the cosize of a. If a stride does not divide a gap, the gap is rounded down, as in
- * CuTe: for (4,2):(1,6) and bound 24 the result is 2:12, and the offsets 4, 5, 10, 11 are in neither image. */
+ * offsets: a tuple, or a layout whose shape is used; NULL means the cosize of a. A mode of R fills the gap between two modes of a: its size is the
+ * larger stride divided by size * stride of the other mode, rounded down as in CuTe. So for (4,2):(1,6) and bound 24 the result is 2:12, and the
+ * offsets 4, 5, 10, 11 are in neither image. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
 /* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of a are coordinates, i is a coordinate. */
@@ -403,7 +408,7 @@ SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
 /* Return R with a(R(i)) = b(R(i)) = i for i < size(R). */
 SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b);
-/* Return R with b(R(i)) = 0: the modes of b with stride 0, as a layout into the domain of b. */
+/* Return R with a(R(i)) = 0: the modes of a with stride 0, as a layout into the domain of a. */
 SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
 /* Return a layout of the same memory in elements of another width. It is refused if a new element would extend beyond a mode. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
@@ -422,14 +427,15 @@ SETT_PUBLIC sett_notation sett_notation_compose_of(sett_map_arena *arena, const 
 /* Return the quotients of the numbers of two shapes that have the same form, rounded up. */
 SETT_PUBLIC sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
                                                   const sett_notation *b);
-/* sett_notation_index returns the index of a coordinate in a shape, the first mode being the fastest. The next function returns the coordinate of an
- * index; its last mode is not bounded. */
+/* sett_notation_index returns the index of a coordinate in a shape, the first mode being the fastest. sett_notation_coordinate returns the
+ * coordinate of an index; the last mode of the coordinate is not bounded. */
 SETT_PUBLIC sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
                                               const sett_notation *coordinate);
 SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
                                                    const sett_notation *index);
 SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
-/* Return the mode at a path; or the tuple of chosen modes; or the modes [begin, end) as one mode. */
+/* sett_notation_get returns the mode at a path. sett_notation_select returns the layout of the chosen modes. sett_notation_group returns the layout in
+ * which the modes [begin, end) are one mode. */
 SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path);
 SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
@@ -441,7 +447,8 @@ SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_
 /* Return R with R(x) = b(a(x)). The output dimensions of a are the input dimensions of b. */
 SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
 SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
-/* Return R with b(R(x)) = a(x). Bits of b that no value needs are 0 in R. It is refused if some value of a is not a value of b. */
+/* Return R with b(R(x)) = a(x). Input bits of b that no value of a needs are 0 in R. The function refuses if some value of a is not a
+ * value of b. */
 SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b);
 /* Return the layout that has the bits of b above those of a, in input and output dimensions of the same name. */
@@ -478,8 +485,8 @@ SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
- * bytes. In both distributions, the elements of a vector are in registers of one thread, and no other input bit changes the position within the
- * vector.
+ * bytes. In both distributions, the elements of a vector are in registers of one thread; input bits that do not number the elements of a vector
+ * do not change the position within it.
  *     turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes.
  *     least:  a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn.
  * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. The subspaces

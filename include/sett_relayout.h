@@ -12,9 +12,9 @@ INCLUDE
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated. Vectors need gcc 12 or clang;
   other compilers get plain loops.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS (defined before the include)
   Those of sett_tile.h.
@@ -49,29 +49,32 @@ THE MODEL
   less than many calls.
   The last argument of sett_relayout_prepare, fill, points to an element in the memory format of the destination (a packed element: the low bits of one byte). Every padding
   position of the destination becomes a copy of it. If fill is NULL, padding keeps its bytes. Bits after the last position are
-  kept. Padding of the source is never moved. Source and destination must not overlap. Addresses are those of the array, after
-  the M bytes of its shape. Any alignment is correct; multiples of 64 bytes are fastest.
-  Packed elements (E) of 1, 2 and 4 bits are moved as bits. If only one side is packed, an element is sign-extended (s2, s4, ..)
-  or zero-extended, or loses its high bits. Elements of other widths must have the same number of whole bytes on both sides.
+  kept. Padding of the source is never moved. Source and destination must not overlap. The addresses point to the arrays, behind
+  the bytes of dynamic sizes that M(n) in a shape puts in front. Any alignment is correct; multiples of 64 bytes are fastest.
+  Packed elements (E(n) in a shape) of 1, 2 and 4 bits are moved as bits. If only one side is packed, an element is
+  sign-extended (s2, s4, ..) or zero-extended, or loses its high bits. Elements of other widths must have the same number of
+  whole bytes on both sides.
 
 HOW
   Unless a * in a tile couples dimensions, a position is a sum of one function for each dimension, and the function is a sum of
   digit * stride over the digits of the index in a mixed radix. The digits of both layouts are refined to common digits: a
-  dimension cut by 8 in one layout and by 2 in the other has the digits i mod 2, i mod 8 / 2 and i / 8. This gives loops
-  with constant strides on both sides. If the size of a dimension is no multiple of a digit's block, the dimension is cut into
-  whole blocks and a smaller rest. A loop that is contiguous on both sides is copied as a run. If different
-  loops are contiguous in the two layouts, rows are interleaved or split ((2,1) and (4,1) tiles), or square blocks are
-  transposed in registers. (With vectors of 64 bytes, squares of 8- and 16-bit elements are collected in a buffer and written
-  as whole cache lines in two cases: for a large destination if plan.bursts is 0 (see below), and for a small one whose rows use
-  the same sets of the L1 cache.) The other loops have the order of the source, the loop with the smallest stride innermost. If
-  digits do not divide each other (tiles of 6 and of 4), they become one digit whose offsets are computed, once for each run.
-  If both layouts combine the same dimensions by * in different ways, one position is moved after another, with divisions.
+  dimension cut by 8 in one layout and by 2 in the other has the digits i mod 2, i mod 8 / 2 and i / 8. This gives loops with
+  constant strides on both sides. If the size of a dimension is no multiple of a digit's block (the number of indices from one
+  value of the digit to the next), the dimension is cut into whole blocks and a smaller rest. A loop that is contiguous on both
+  sides is copied as a run. If different loops are contiguous in the two layouts, rows are interleaved or split ((2,1) and
+  (4,1) tiles), or square blocks are transposed in registers. (With vectors of 64 bytes and plan.bursts = 0 (see below),
+  squares of 8- and 16-bit elements are collected in a buffer and written as whole cache lines, if the destination is large, or
+  if rows of the source use the same sets of the L1 cache.) The other loops have the order of the source, the loop with the
+  smallest stride innermost. If digits do not divide each other (tiles of 6 and of 4), they become one digit whose offsets are
+  computed, once for each run. If both layouts combine the same dimensions by * in different ways, one position is moved after
+  another, with divisions.
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
-  sett_relayout_run ends with the fence that these need. The order of the loops is the fastest that was measured. On Intel
-  processors, several rows are read by turns: a prefetched burst of 256 bytes to 2 KiB of one row, then one of the next row. On others, reads have the order of the source,
-  and the code prefetches the next pair of rows or the next square. After sett_relayout_prepare, a caller may set plan.streams
-  (1: streaming stores) and plan.bursts (1: rows by turns, in bursts) to 0 or 1.
+  sett_relayout_run ends with the memory fence that these stores need. For large destinations, measurements decided the order
+  of the reads. On Intel processors, several rows are read by turns: a prefetched burst of 256 bytes to 2 KiB of one row, then
+  one of the next row. On other processors, reads have the order of the source, and the code prefetches the next pair of rows
+  or the next square. After sett_relayout_prepare, a caller may set plan.streams (1: streaming stores) and plan.bursts (1: rows
+  by turns, in bursts) to 0 or 1.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan

@@ -11,18 +11,19 @@ INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
   function is static inline. OpenCL C 1.2 sees only the device functions.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, include the header twice in that file, and
-  define SETT_IMPLEMENTATION only before the second include. A shared library does not export the functions. Two static libraries that both contain
-  the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
+  the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
+  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline
   SETT_IMPLEMENTATION   define the functions, too, with external linkage. Macros that change the size of a record must be the same in all files
-  SETT_PREFIX           with these two: a prefix of the linker symbols of public functions; their names in C do not change (GCC and Clang)
-  SETT_VISIBILITY       with these two: attributes of public functions (default: hidden, so that a shared library does not export them)
-  SETT_TILE_DEVICE_RANK (default 6), SETT_TILE_DEVICE_DIGITS (4)   maximum dimensions, and digits of a dimension (see PLANS), of a plan on a device
-  SETT_TILE_DEVICE_LOOPS (10)                                      maximum number of digits of an iterator on a device
-  These three must be the same in host and device code. The limits of sett_tile_shape (see LIMITS) cannot be changed.
+  SETT_PREFIX           a prefix of the linker symbols of public functions that are compiled once; their names in C do not change (GCC and Clang)
+  SETT_VISIBILITY       attributes of public functions that are compiled once (default: hidden, so that a shared library does not export them)
+  SETT_TILE_DEVICE_RANK     maximum number of dimensions of a plan on a device (default: 6)
+  SETT_TILE_DEVICE_DIGITS   maximum number of digits of each dimension of a plan on a device, see PLANS (default: 4)
+  SETT_TILE_DEVICE_LOOPS    maximum number of digits of an iterator on a device (default: 10)
+  The last three must be the same in host and device code. The limits of sett_tile_shape (see LIMITS) cannot be changed.
 
 A FIRST LOOK
     #include <stdio.h>
@@ -134,8 +135,8 @@ ITERATORS
   sequence of elements whose positions have constant strides in both layouts, for example one row of one tile.
   The first plan decides how long the runs are, and this decides the speed. Between T(8,128)(2,1) and rows, a run has up to 128
   elements in the order of rows, but only 2 in the order of tiles. Converting 2000 x 3000 elements from bf16 tiles to f32 rows
-  took 14 to 27 ms by runs in the order of rows, 44 to 58 ms one element at a time, and 82 to 114 ms in the order of tiles. It
-  is the same from rows to tiles, so the plan of the rows should be the first. If both orders have long runs, use the order of
+  took 14 to 27 ms by runs in the order of rows, 44 to 58 ms one element at a time, and 82 to 114 ms in the order of tiles. The
+  same holds from rows to tiles, so the plan of the rows should be the first. If both orders have long runs, use the order of
   the buffer that is written.
   Threads share the positions:
     sett_tile_iterator mine = it;
@@ -165,10 +166,11 @@ RELATIONS
     u4[4]{0:E(4)}              u4[4]{0:T(6)E(4)}              no   [yes] 2 and 3 bytes
 
   The bits of elements are compared; types are compared only on request. A "no" has a reason: numbers that differ, or an element
-  and its two positions. The position of element k is the sum of digit * stride over some digits of k. If both shapes have the
-  same digits and strides, the answer is yes. Otherwise, some elements of each digit (where it begins to count, and
-  where it ends) are compared, which finds nearly every difference. If none of them differs, every run of both shapes is compared. Only this, and a * that couples
-  dimensions, may end as "not decided", after SETT_TILE_WALK steps.
+  and its two positions. The position of element k is the sum of digit * stride over the digits of k in a mixed radix. If both
+  shapes have the same digits and strides, the answer is yes. Otherwise, for each digit, the elements just before and after its
+  first change are compared, then elements at which two digits are 1. This finds nearly every difference. If none of these
+  elements differs, every run of both shapes is compared. Only this comparison of runs, and a * that couples dimensions, may
+  end as "not decided", after SETT_TILE_WALK steps.
 
   An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
   tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for any size.
@@ -937,9 +939,9 @@ SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int
 /* Return 1 + the last position that holds an element. A copy may end there if it may leave out trailing padding. */
 SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
 /* Write the distance in bytes between adjacent elements along each dimension. The answer is yes exactly if elements take whole bytes and the first
- * byte of
- * every element is the sum of index * stride. If the answer is not yes, all strides are -1. (For a single dimension, sett_map_strides of sett_layout_map
- * in sett.h gives the stride in elements.) A dimension of size 1 gets its stride in row-major order, or 0 if that does not fit. */
+ * byte of every element is the sum of index * stride. If the answer is not yes, all strides are -1. (To get the stride in elements of a single
+ * dimension, apply sett_map_strides to the map that sett_layout_map in sett.h returns.) A dimension of size 1 gets stride * size of the next more
+ * minor dimension, or 0 if this does not fit in 64 bits. */
 SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
 /* Write the list of dimensions after one step of a tile (SETT_TILE_COMBINED, ..). Tile 0 is the outermost. Return the length of the list, or 0 if
  * there is no such step. */
@@ -956,8 +958,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
-/* Decide if a buffer of shape a is, without any change, a buffer of shape b; see RELATIONS in the manual. types is SETT_TILE_SAME_BITS,
- * SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE. */
+/* Decide if a buffer of shape a is, without any change, a buffer of shape b; see RELATIONS in the manual. sett_tile_same_bytes compares as with
+ * SETT_TILE_SAME_BITS. The argument types of the other functions is SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE. */
 SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types);
