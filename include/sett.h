@@ -47,9 +47,9 @@ THE MODEL
       f32[4,6]{0,1} transpose(f32[6,4]{1,0:T(2,2)}), dimensions={1,0}
         linear positions       (d0) -> ((d0 floordiv 8) * 8 + ((d0 mod 4) floordiv 2) * 4 + ((d0 mod 8) floordiv 4) * 2 + d0 mod 2)
 
-  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the index of the element in each slot, a place in a thread's
-                         registers with the digits batch, outer and element (sett_nested_layout.h). The ids are those of one period (ids that
-                         differ by a multiple of the period hold the same elements), or the numbers of subgroups and threads are given
+  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the index of the element in each slot. A slot is a place in a thread's
+                         registers; its digits are batch, outer and element (sett_nested_layout.h). The caller gives the numbers of subgroups
+                         and threads, or 0 for one period. Ids that differ by a multiple of the period hold the same elements
       S[2] B[1] O[1] T[4] E[2], strides [1], [1]   (subgroup, thread)[b0, o0, e0] -> (subgroup * 8 + thread * 2 + e0), ...
   sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the owner with the smallest ids. Elements without an owner are outside the
                          domain
@@ -174,8 +174,8 @@ SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
                                      int64_t threads);
 /* Return the map from an element's index to its subgroup, thread and slot. Of several owners, it gives the one with the smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
-/* Return the nested layout that has the given map, which must have the form of sett_nested_map. A thread tile whose digit is always 0 leaves
- * elements without an owner; its size is then computed from the weights of the other digits. */
+/* Return the nested layout that has the given map, which must have the form of sett_nested_map. If no thread id changes the
+ * index along a dimension, the size of the thread tile there is computed from the weights of the other digits. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* Return the map from each slot to the linear position of its element, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
@@ -207,8 +207,12 @@ typedef struct sett_any_answer {
  * Tenstorrent's tiles and faces, 64x64@T(32,32)(16,16), which are read as f32[64,64]{1,0:T(32,32)(16,16)}. */
 SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
 SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
-/* Return the layout as a map in the direction of its notation. For Triton and IREE that is from the owner to the index; for all others, from the
- * index to the offset. */
+/* Return the layout as a map in the direction of its notation:
+ *     IREE:     from the owner to the index.
+ *     Mosaic:   from the index to the owner.
+ *     CuTe:     from the coordinate to the value.
+ *     Triton:   from the inputs of a linear layout to its outputs. A padded layout goes from the index to the offset.
+ *     Others:   from the index to the offset. */
 SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
 /* Compare two layouts as functions. A layout is one of two kinds of function, and layouts of different kinds are never equal.
  * The first kind is an offset as a function of the logical index. These layouts are of this kind:
@@ -244,14 +248,14 @@ typedef struct sett_any_made {
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
  *     Arrays of XLA:    The element type becomes f32.
  *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
- *                       not divide the sizes, all swizzles of CuTe are tried. A chain of two swizzles may have no equivalent with one.
+ *                       not divide the sizes, all swizzles of CuTe are tried. Two swizzles one after the other may have no equivalent single swizzle.
  *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
  *     Tags, XLA:        The layout is padded if only padding gives these offsets.
  *     No elements:      An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
  *                       memory. Triton, Mosaic and IREE have no such arrays.
- * Not decided are layouts of more than 2^16 points that consist neither of digits nor of bits, and some layouts with XLA's tiles: a tile after the first
- * can have more dimensions than the tile before it, and can then reorder the digits of a dimension or XOR its bits. */
+ * Not decided are layouts of more than 2^16 points that consist neither of digits nor of bits. Some conversions to XLA are not decided either, where
+ * the layout reorders the digits of a dimension or XORs its bits, because some of XLA's tiles do that. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* Return the cheapest plan that moves an array from distribution a over threads to distribution b: sett_move_plan of the tables of both layouts.
