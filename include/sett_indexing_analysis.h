@@ -44,12 +44,12 @@ A FIRST LOOK
     (d0, d1) -> (d1, d0), domain: d0 in [0, 39], d1 in [0, 19]
 
 THE MODEL
-  An op relates pairs (output index, operand index): the output element reads the operand element. A map is this set of pairs,
-  read in one direction. In a map from the output, the dimensions are those of the output, d0 in [0, out0 - 1] and so on, and
-  the results are the index of the operand. If an output element reads several operand elements, ranges s0, s1, .. enumerate
-  them. A map from the operand is the reverse. If only a part of the output reads the operand (pad, concatenate, dilation),
-  the domain is that part. A set without pairs is KNOWN EMPTY. Maps are not simplified; sett_analysis_tidy (or
-  sett_map_simplify) simplifies them.
+  An op is a set of pairs (output index, operand index): the output element reads the operand element. A map is this set, read
+  in one direction. In a map from the output, the dimensions are those of the output, d0 in [0, out0 - 1] and so on, and the
+  results are the index of the operand. If an output element reads several operand elements, ranges s0, s1, .. enumerate them.
+  A map from the operand is the reverse. If only a part of the output reads the operand (pad, concatenate, dilation), the
+  domain is that part. A set without pairs is KNOWN EMPTY. Maps are not simplified; sett_analysis_tidy (or sett_map_simplify)
+  simplifies them.
 
   A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. For each runtime variable, the
   answer has the number of this operand, and the index of the element, as a map of the same variables. The answer also says if a
@@ -98,10 +98,10 @@ THE MODEL
     its operand to the output      (d0, d1) -> (d0 * 2 + 1, d1 + 4), domain: d0 in [0, 3], d1 in [0, 3]
 
   Method: every op except reshape and bitcast is a system of linear equations between output dimensions, operand dimensions,
-  further variables and runtime values. One side is computed from the other. An equation with one unknown is solved: the
-  unknown is a quotient, the remainder must be 0, and bounds become constraints. If a known number is k * x + y with 0 <= y <
-  k, x is its quotient by k, and y is the remainder. If no such equation is left, the next variable becomes a range. So one
-  system gives the maps of both directions.
+  further variables and runtime values. The dimensions of one side are computed from those of the other. An equation with one
+  unknown is solved: the unknown is a quotient, the remainder must be 0, and bounds become constraints. If a known number is k
+  * x + y with 0 <= y < k, x is its quotient by k, and y is the remainder. If no such equation is left, the next variable
+  becomes a range. So one system gives the maps of both directions.
 
   A GRAPH is a list of values and a list of edges. A value is an array, given by its dimensions; a tuple is several values, so
   get-tuple-element is elementwise. An edge leads from a value (the user) to a value from which the user is computed (the
@@ -148,7 +148,7 @@ LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing
   2 reshape      the map of a reshape relates indices with the same row-major number.
   3 order        runtime variable k of the map is entry k of the list in the answer.
   4 access       transactions, turns and degrees (turns of the worst phase) are those that a count over all lanes finds. A swizzle is a permutation.
-  5 tile         an output tile that the end of the array does not cut short reads offset + k * stride, 0 <= k < size, and nothing else.
+  5 tile         an output tile that is not cut short by the end of the array reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the maps of a set have the pairs of all paths, in both directions, and no map is in a set twice.
   7 dealt        deal permutes the points of the domain. step takes every width-th point. wide also divides the last result by
                  width. An access of width elements has the same counts as an access of one element with width times as many bits.
@@ -177,10 +177,10 @@ ERRORS
 LIMITS
   The limits are rank 32 for outputs and operands, and 64 runtime variables and one all-gather in a chain. A set with more than
   256 different maps becomes UNDEFINED. A read is followed to a constant through at most 64 ops. Questions about warps visit
-  at most 2^20 points; the field whole says if these are all. A tile of the operand that is not a strided block is refused.
-  A proof of a fact distinguishes at most 160 cases. It uses at most 80 terms: variables, quotients, minima, and products of
-  at most 4 of these. If it fails, both sides of the fact are simplified and compared, and domains of up to 65536 points are
-  enumerated. If this fails, too, the fact is not decided.
+  at most 2^20 points; the field whole is 1 if these are all points. A tile of the operand that is not a strided block is
+  refused. A proof of a fact distinguishes at most 160 cases. It uses at most 80 terms: variables, quotients, minima, and
+  products of at most 4 of these. If it fails, both sides of the fact are simplified and compared, and domains of up to 65536
+  points are enumerated. If this fails, too, the fact is not decided.
 
 HISTORY
   0.10  sett_map_proves, sett_map_fact_parse.

@@ -254,7 +254,7 @@ typedef struct sett_map_interval {
 } sett_map_interval;
 
 /* ---- arena ---- */
-/* Only the part of memory from the first multiple of 8 on is used. If size_t has 32 bits, at most 256 MiB are used. */
+/* The first address that is used is the first multiple of 8 in memory. If size_t has 32 bits, at most 256 MiB are used. */
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
 typedef struct sett_map_mark {
   size_t top;

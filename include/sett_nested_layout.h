@@ -92,8 +92,9 @@ THE MODEL
   Subgroups 2 and 3, if they exist, hold the same elements as 0 and 1.
 
   The inverse. The document computes  id = sum(stride * digit) mod product(tile).  The mod is wrong: with thread_tile = [4] and
-  strides = [16], digit 1 is at id 16, not at 16 mod 4. Without the mod, the sum is the smallest id. The other owners have this
-  id plus a number from the gaps between strides. sett_nested_owner returns owner number 0, 1, .. of them, in this order.
+  strides = [16], digit 1 is at id 16, not at 16 mod 4. Without the mod, the sum is the smallest id. The ids of the other
+  owners differ from this id only in the parts of the id that no digit uses. sett_nested_owner returns owner number 0, 1, ..,
+  in ascending order.
 
 TEXT
   #iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [..], outer_tile = [..], thread_tile = [..],
