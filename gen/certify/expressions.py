@@ -297,8 +297,15 @@ class Reads:
             elif kind == "if":
                 choice, a, b = parts
                 wait(*self._integers(choice))
-                wait(a, under=terms.both(condition, certain(choice, self.of_atom)))
-                wait(b, under=terms.both(condition, certain(terms.negated(choice), self.of_atom)))
+                for side, other, holds in ((a, b, choice), (b, a, terms.negated(choice))):
+                    if side.kind == "apply" and other in side.parts:    # a step that is skipped keeps the value before
+                        wait(other)
+                        rest = [part for part in side.parts[1:] if part is not other]
+                        wait(*rest, under=terms.both(condition, certain(holds, self.of_atom)))
+                        break
+                else:
+                    wait(a, under=terms.both(condition, certain(choice, self.of_atom)))
+                    wait(b, under=terms.both(condition, certain(terms.negated(choice), self.of_atom)))
             elif kind == "part":
                 wait(parts[0])
             elif kind == "join":

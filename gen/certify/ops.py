@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import expressions, terms
 from gen.certify.expressions import Expression
@@ -206,6 +206,10 @@ class Element:
             return self.of(inner.root, index, output)
         if opcode in SAME_INDEX:
             return self._same_index(i, index)
+        if opcode == "reduce":
+            return self._reduce(i, index, output)
+        if opcode == "reduce-window":
+            return self._reduce_window(i, index, output)
         method = getattr(self, "_" + opcode.replace("-", "_"), None)
         if method is None:
             raise Unsupported(opcode)
@@ -410,38 +414,92 @@ class Element:
 
     def _folded(
         self,
-        i: Instruction,
+        op: str,
+        width: int,
         sizes: "Sequence[int]",
         first: "List[Expression]",
         element: "Callable[[Index], List[Expression]]",
     ) -> Expression:
-        """Return the combination of the elements that `element` returns for all indices in a box."""
-        width = bytes_of(i.shape.leaves()[0])
+        """Return the combination by `op` of the elements that `element` returns for all indices in a box."""
         if math.prod(sizes) <= MOST_LISTED:
-            listed = [
-                of for at in itertools.product(*(range(n) for n in sizes)) for of in element(tuple(map(number, at)))
-            ]
-            return expressions.apply(i.opcode, width, *first, *listed)
+            listed = []
+            for at in itertools.product(*(range(n) for n in sizes)):
+                of = element(tuple(map(number, at)))
+                listed.append(of[0] if len(of) == 1 else expressions.apply("multiply", width, *of))
+            return expressions.apply(f"reduce {op}", width, *first, *listed)
         steps = tuple(terms.variable("r", 0, n - 1, True) if n > 1 else ZERO for n in sizes)
         return Expression(
             "fold",
             width,
-            expressions.apply("first", width, *first),
+            expressions.apply(f"reduce {op}", width, *first),
             tuple(atom for step in steps for atom in step.free),
             *element(steps),
         )
 
-    def _reduce(self, i: Instruction, index: Index) -> Expression:
+    def _reduce(self, i: Instruction, index: Index, output: int) -> Expression:
         half, gone = len(i.operands) // 2, i.attributes["dimensions"]
+        op, used = combiner(i.called[0], output)
 
         def element(steps: Index) -> "List[Expression]":
             at, over = iter(index), dict(zip(gone, steps))
             place = tuple(over[d] if d in over else next(at) for d in range(i.operands[0].shape.rank))
-            return [self.of(of, place) for of in i.operands[:half]]
+            return [self.of(i.operands[n], place) for n in used]
 
         return self._folded(
-            i, [i.operands[0].shape.dims[d] for d in gone], [self.of(of, ()) for of in i.operands[half:]], element
+            op,
+            bytes_of(i.shape.leaves()[output]),
+            [i.operands[0].shape.dims[d] for d in gone],
+            [self.of(i.operands[half + n], ()) for n in used],
+            element,
         )
+
+    def _reduce_window(self, i: Instruction, index: Index, output: int) -> Expression:
+        half, window = len(i.operands) // 2, i.attributes["window"]
+        op, used = combiner(i.called[0], output)
+        first = [self.of(i.operands[half + n], ()) for n in used]
+
+        def element(steps: Index) -> "List[Expression]":
+            place, inside = [], []  # type: List[Term], List[Condition]
+            for d, (at, step, n) in enumerate(zip(index, steps, i.operands[0].shape.dims)):
+                moved, within = _in_window(window, d, at, step, n)
+                place.append(moved)
+                inside += within
+            return [
+                expressions.either(both(*inside), self.of(i.operands[n], tuple(place)), start)
+                for n, start in zip(used, first)
+            ]
+
+        return self._folded(op, bytes_of(i.shape.leaves()[output]), window.size, first, element)
+
+    def _convolution(self, i: Instruction, index: Index) -> Expression:
+        a, (of, kernel) = i.attributes, i.operands[:2]
+        window, labels = a["window"], a["dim_labels"]
+        groups, batches = a.get("feature_group_count", 1), a.get("batch_group_count", 1)
+        batch, feature = index[labels.out[0]], index[labels.out[1]]
+        inputs, width = kernel.shape.dims[labels.rhs[0]], bytes_of(i.shape)
+        per_group = i.shape.dims[labels.out[1]] // (groups if batches == 1 else batches)
+        group = terms.quotient(feature, per_group)
+
+        def element(steps: Index) -> "List[Expression]":
+            channel, inside = steps[-1], []  # type: Term, List[Condition]
+            there: "List[Term]" = [ZERO] * of.shape.rank
+            within: "List[Term]" = [ZERO] * kernel.shape.rank
+            there[labels.lhs[0]], there[labels.lhs[1]] = batch, channel
+            if groups > 1:
+                there[labels.lhs[1]] = group.times(inputs) + channel
+            if batches > 1:
+                there[labels.lhs[0]] = group.times(of.shape.dims[labels.lhs[0]] // batches) + batch
+            within[labels.rhs[0]], within[labels.rhs[1]] = channel, feature
+            for k, step in enumerate(steps[:-1]):
+                d = labels.lhs[2 + k]
+                at = number(window.size[k] - 1) - step if k < len(window.reversal) and window.reversal[k] else step
+                moved, limits = _in_window(window, k, index[labels.out[2 + k]], step, of.shape.dims[d])
+                there[d], within[labels.rhs[2 + k]] = moved, at
+                inside += limits
+            pair = expressions.apply("multiply", width, self.of(of, tuple(there)), self.of(kernel, tuple(within)))
+            return [expressions.either(both(*inside), pair, expressions.index(ZERO, width))]
+
+        return self._folded("add", width, (*window.size, inputs), [], element)
 
     def _dot(self, i: Instruction, index: Index) -> Expression:
         a, sides = i.attributes, i.operands[:2]
@@ -466,7 +524,7 @@ class Element:
                 found.append(self.of(of, tuple(place)))
             return found
 
-        return self._folded(i, [sides[0].shape.dims[d] for d in over[0]], [], element)
+        return self._folded("add", bytes_of(i.shape), [sides[0].shape.dims[d] for d in over[0]], [], element)
 
     def _concatenate(self, i: Instruction, index: Index) -> Expression:
         d = i.attributes["dimensions"][0]
@@ -486,6 +544,65 @@ class Element:
         if made is None:
             raise Unsupported("a concatenation of nothing")
         return made
+
+
+def _in_window(window: "Any", d: int, at: Term, step: Term, size: int) -> "Tuple[Term, List[Condition]]":
+    """Return the index of an operand along a window's dimension, and the conditions that it is not padding. at: the
+    number of the window; step: the number of the element in the window; size: of the operand.
+    """
+    moved = at.times(window.stride[d]) + step.times(window.dilation[d]) - number(window.low[d])
+    inside = [terms.at_most(ZERO, moved)]
+    apart = window.base_dilation[d]
+    if apart > 1:
+        inside.append(terms.equal(terms.modulo(moved, apart), ZERO))
+        moved = terms.quotient(moved, apart)
+    return moved, [*inside, terms.less(moved, number(size))]
+
+
+# ---- combiners ----
+
+_COMBINES = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
+# ops that return one of their operands, or depend on nothing but which operand is larger
+_CHOICES = set("parameter constant compare select maximum minimum and or not tuple get-tuple-element convert".split())
+
+
+def combiner(computation: Computation, output: int) -> "Tuple[str, List[int]]":
+    """Return the op with which a reduction combines the values of one result, and the numbers of the operands on which
+    this result depends. The op is "choice" if the combiner has comparisons and selects only, and "custom" if it is a
+    combination of other ops.
+    """
+    root, half = computation.root, len(computation.parameters) // 2
+    assert root is not None
+    parts = root.operands if root.opcode == "tuple" else [root]
+    if len(parts) != half:
+        return "custom", list(range(half))
+    used, waiting = set(), [output]  # type: Set[int], List[int]
+    opcodes: "Set[str]" = set()
+    while waiting:
+        part = waiting.pop()
+        if part in used:
+            continue
+        used.add(part)
+        inside, seen = [parts[part]], set()  # type: List[Instruction], Set[int]
+        while inside:
+            of = inside.pop()
+            if id(of) not in seen:
+                seen.add(id(of))
+                opcodes.add(of.opcode)
+                inside += of.operands
+                if of.opcode == "parameter":
+                    waiting.append((of.parameter_number or 0) % half)
+    top = _converted(parts[output])
+    sides = {_converted(of).parameter_number for of in top.operands if _converted(of).opcode == "parameter"}
+    if top.opcode in _COMBINES and sides == {output, half + output}:
+        return top.opcode, [output]
+    return "choice" if opcodes <= _CHOICES else "custom", sorted(used)
+
+
+def _converted(of: Instruction) -> Instruction:
+    while of.opcode == "convert":
+        of = of.operands[0]
+    return of
 
 
 # ---- values that indices determine ----

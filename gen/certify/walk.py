@@ -156,7 +156,7 @@ class Walk:
         for name, is_type in function.templates:
             if is_type:
                 raise Unknown("a kernel for any type", function.at)
-            condition = terms.of(Atom("var", name, (), 0, 1, True))
+            condition = terms.of(Atom("var", f"{name}.{next(terms._numbers)}", (), 0, 1, True))
             scope[name] = Cell(name, types.BOOL, Number(types.BOOL, condition, False))
         for parameter in function.parameters:
             type = self._decayed(self._type(parameter.type))

@@ -74,13 +74,14 @@ def test_mutants_that_read_another_element_are_refuted(name: str, target: str, c
 # ---- modules and kernels by hand ----
 
 def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: int, blocks: int = 4,
-            threads: int = 16) -> Verdict:
+            threads: int = 16, computations: str = "") -> Verdict:
     """Return the verdict on an OpenCL kernel with this body, as the kernel of the module with the text `hlo`.
 
-    inputs: the number of elements of each parameter. elements: the number of elements of the result.
+    inputs: the number of elements of each parameter. elements: the number of elements of the result. computations: the
+    text of computations that the module calls.
     """
     path = folder / "m.hlo"
-    path.write_text(f"HloModule m\n\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\nENTRY main {{\n{hlo}}}\n")
+    path.write_text(f"HloModule m\n\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\n{computations}ENTRY main {{\n{hlo}}}\n")
     (source,) = programs.programs(run.load(str(path), None, {}), False)
     names = [f"p{n}" for n in range(len(inputs))]
     arguments = [{"name": name, "buffer": "params", "number": n, "offset": 0, "bytes": 4 * count}
@@ -192,3 +193,53 @@ def test_an_op_without_a_row_is_not_proved(tmp_path: Path) -> None:
     """A kernel whose op the table does not know keeps its other proofs, and says why nothing is known about its semantics."""
     found = by_hand(tmp_path, X.replace("4,16", "8,8") + "  ROOT y = f32[8,8] cholesky(x), lower=true\n", "r0[i] = p0[i];", [64], 64)
     assert found.kind == "PROVED" and "semantics not proved (cholesky)" in found.line(), found.line()
+
+
+VARIADIC = """  x = f32[8,64] parameter(0)
+  y = f32[8,64] parameter(1)
+  z = f32[] constant(0)
+  both = (f32[64], f32[64]) reduce(x, y, z, z), dimensions={0}, to_apply=pair
+  ROOT r = f32[64] get-tuple-element(both), index=NUMBER
+"""
+PAIR = """pair {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  e = f32[] add(a, c)
+  f = f32[] add(b, d)
+  ROOT t = (f32[], f32[]) tuple(e, f)
+}
+"""
+
+
+@pytest.mark.parametrize("output, read, kind", [(0, "p0", "proved"), (1, "p1", "proved"), (1, "p0", "refuted")])
+def test_a_result_of_a_reduction_depends_only_on_its_operand(tmp_path: Path, output: int, read: str, kind: str) -> None:
+    """A combiner of two independent sums computes each of them from one operand."""
+    body = f"float a = 0.0f; for (uint k = 0; k < 8; ++k) a += {read}[k * 64 + i]; r0[i] = a;"
+    found = by_hand(tmp_path, VARIADIC.replace("NUMBER", str(output)), body, [512, 512], 64, computations=PAIR)
+    assert found.meant is not None and found.meant.kind == kind, found.line()
+
+
+IMAGE = "  x = f32[10,18] parameter(0)\n  z = f32[] constant(0)\n"
+SUMS = "float a = 0.0f; for (int v = 0; v < 3; ++v) for (int u = 0; u < 3; ++u) { const int y = (int)g * 2 + v - 1, x = (int)t + u - 1; " \
+       "if (y >= 0 && y < 10 && x >= 0 && x < 18) a += p0[y * 18 + x]; } r0[i] = a;"
+WINDOW = IMAGE + "  ROOT r = f32[4,16] reduce-window(x, z), window={size=3x3 stride=2x1 pad=1_-2x1_-1}, to_apply=add\n"
+FILTER = "  x = f32[1,10,18,1] parameter(0)\n  w = f32[3,3,1,1] parameter(1)\n  c = f32[1,4,16,1] convolution(x, w), " \
+         "window={size=3x3 stride=2x1 pad=1_-2x1_-1}, dim_labels=b01f_01io->b01f\n  ROOT r = f32[4,16] reshape(c)\n"
+
+
+@pytest.mark.parametrize("hlo, body, kind", [
+    (WINDOW, SUMS, "proved"),
+    (WINDOW, SUMS.replace("u - 1", "u"), "refuted"),
+    (WINDOW, SUMS.replace("v < 3", "v < 2"), "refuted"),
+    (WINDOW, SUMS.replace("x < 18", "x < 17"), "proved"),     # no window reaches the last column
+    (WINDOW, SUMS.replace("x < 18", "x < 15"), "refuted"),
+    (FILTER, SUMS.replace("x]", "x] * p1[v * 3 + u]"), "proved"),
+    (FILTER, SUMS.replace("x]", "x] * p1[u * 3 + v]"), "refuted"),
+    (FILTER.replace("stride=2x1 ", "stride=2x1 rhs_reversal=1x1 ").replace(" pad=1_-2x1_-1", "").replace("stride=2x1", "stride=2x1 pad=1_-2x1_-1"),
+     SUMS.replace("x]", "x] * p1[8 - v * 3 - u]"), "proved"),
+])
+def test_windows(tmp_path: Path, hlo: str, body: str, kind: str) -> None:
+    found = by_hand(tmp_path, hlo, body, [180, 9] if "w =" in hlo else [180], 64)
+    assert found.meant is not None and found.meant.kind == kind, found.line()
