@@ -390,7 +390,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if all_units <= numbers.whole_units:
             most = all_units
         tile, chunk, ahead, block = 0, numbers.chunk, False, numbers.rows
-        row_tile = numbers.units if all_units % numbers.units == 0 else numbers.packed_tile
+        row_tile = numbers.units if all_units % numbers.units == 0 else numbers.row_tile
         groups = _in_groups(nest, context)
         if groups:
             block, units = numbers.matrix_block
@@ -414,13 +414,9 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if packed and whole and math.gcd(nest.steps[-1].units // nest.unit, SETS) <= numbers.row_sets:
             packed, most, tile = False, all_units, row_tile
         if packed:
-            most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
-            wide = -(-all_units // numbers.packed_units)
-            # at most a quarter of the blocks have one unit less
-            if 4 * (wide * numbers.packed_units - all_units) <= wide:
-                tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
+            most, block, chunk = min(numbers.packed_units, all_units), numbers.packed_rows, numbers.packed_chunk
             if whole:
-                tile, most, chunk = row_tile, all_units, numbers.packed_chunk
+                tile, most = row_tile, all_units
         fetched = not tile and not packed and _is_far(nest, context)
         if fetched:
             chunk = numbers.far_chunk

@@ -426,16 +426,16 @@ class ContractionCpuNumbers:
     # Numbers of a work-item that copies columns to a panel. Times are of f32 by 4096x4096 unless another size is named.
     #
     # packed_rows: rows of the work-item.
-    # packed_units: units of its block, if nearly all blocks then have this number of units (2 threads: 17 rows 4.5 ms,
-    #     32 rows 6.0 ms, 64 rows 10.8 ms; with 3 units and 256 steps 4.8, 6.8 and 11.3 ms).
-    # packed_tile: units of a tile, and units of a block if packed_units do not divide the columns well.
-    # packed_chunk: steps of a panel of packed_units.
+    # packed_units: maximum number of units of its block (2 threads, with 4 units and with 6: f32 256x1024x1024 1.72 and
+    #     1.95 ms; f32 384x384x384 0.30 and 0.32 ms; f64 256x1024x1024 3.6 and 3.9 ms; 100 rows 12.8 and 13.9 ms).
+    # packed_chunk: steps of a panel (100 rows, with 256 steps: 13.9 ms).
+    # row_tile: units of a tile in a block of whole rows whose number of units is no multiple of `units`.
     # packed_least_rows: number of rows up to which panels are slower (f32 Mx3072x768, with panels and without: M = 16
     #     0.90 and 0.85 ms; M = 32 1.37 and 1.48 ms).
     # packed_ahead: prefetch distance in steps (64 rows, 1 thread: 22.5 ms, without prefetches 25.6 ms).
     packed_rows: int = 192
-    packed_units: int = 6
-    packed_tile: int = 3
+    packed_units: int = 4
+    row_tile: int = 3
     packed_chunk: int = 128
     packed_least_rows: int = 16
     # number of rows up to which panels are slower if the whole sum is one chunk (f32 24x6272x144, 2 threads: 0.16 ms
