@@ -449,8 +449,8 @@ SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
 SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);
-/* Return 1 if the type can compute all lines that sett_map_print_c would write in it, and 0 if not. Return any other error of
- * sett_map_print_c. The error FULL is 1, like a yes; arena->full is then 1. */
+/* Return 1 if the type can compute all lines that sett_map_print_c would write in it, and 0 if not. If sett_map_print_c has another error, return
+ * -error. */
 SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
 /* Compare by meaning: yes if both maps have the same domain and the same values there. Points at which a map has no value are ignored. A no has a
@@ -12181,7 +12181,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
 SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type) {
   int error;
   (void)sett_map_print_c(arena, map, type, NULL, 0, &error);
-  return error == SETT_MAP_ERROR_INDEX_TYPE ? 0 : error ? error : 1;
+  return error == SETT_MAP_ERROR_INDEX_TYPE ? 0 : error ? -error : 1;
 }
 
 /* ======================================================================= bodies: without xor ==== */

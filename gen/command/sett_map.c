@@ -429,7 +429,7 @@ static int map_fits(command *self) {
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   for (i = 0; i < 3; ++i) {
     int fits = sett_map_fits(arena, map, SETT_MAP_UINT + i);
-    if (fits != 0 && fits != 1) return say_error(self, 0, sett_map_message(fits));
+    if (fits < 0) return say_error(self, 0, sett_map_message(-fits));
     if (fits) say_text(self, any++ ? " " : ""), say_text(self, names[i]);
   }
   return 0;

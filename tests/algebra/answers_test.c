@@ -237,6 +237,22 @@ static uint64_t memory[1 << 20];
 
 static sett_map map_of(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
 
+/* In an arena with too little memory, sett_map_fits returns the error FULL and never a wrong answer. */
+static void fits_in_small_arenas(void) {
+  static uint64_t memory[1 << 16];
+  size_t bytes;
+  int full = 0, decided = 0;
+  for (bytes = 256; bytes <= sizeof memory; bytes += 256) {
+    sett_map_arena arena = sett_map_arena_make(memory, bytes);
+    sett_map map = map_of(&arena, "(d0) -> (d0 * 4), domain: d0 in [0, 4294967295]");
+    int fits = sett_map_fits(&arena, map, SETT_MAP_UINT);
+    CHECK(fits == 0 || fits == -SETT_MAP_ERROR_FULL);
+    if (fits) ++full;
+    else ++decided;
+  }
+  CHECK(full && decided);
+}
+
 /* Ask every question about a map: one without points, or a failed one. */
 static void ask(sett_map_arena *arena, sett_map map, int decided) {
   const sett_map_interval box[2] = {{0, 3}, {0, 3}};
@@ -273,7 +289,7 @@ static void ask(sett_map_arena *arena, sett_map map, int decided) {
     answer = sett_map_equal(arena, map, map);
     OPEN(answer);
     CHECK(*answer.reason && !answer.point);
-    CHECK(sett_map_fits(arena, map, SETT_MAP_UINT) == error);
+    CHECK(sett_map_fits(arena, map, SETT_MAP_UINT) == -error);
     CHECK(sett_map_strides(arena, map, 0, stride) == error && sett_map_runs(arena, map, 0, run) == error);
     CHECK(sett_analysis_reads(arena, map) == -1);
   }
@@ -367,6 +383,7 @@ static void maps(void) {
   NO(answer);
   CHECK(answer.point && answer.point[0] == 2);
   YES(sett_map_equal(&arena, one, one));
+  fits_in_small_arenas();
   CHECK(sett_map_fits(&arena, one, SETT_MAP_UINT) == 1);
   CHECK(sett_map_fits(&arena, map_of(&arena, "(d0) -> (d0 * 4), domain: d0 in [0, 4294967295]"), SETT_MAP_UINT) == 0);
   answer = sett_map_is_injective(&arena, one);
