@@ -54,13 +54,13 @@ THE MODEL
   sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the owner with the smallest ids. Elements without an owner are outside the
                          domain
   sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. Its numbers are computed from a few values of the
-                         map, and both maps are then proved equal. If they differ, the error is SETT_NESTED_ERROR_MAP; if that
-                         is not decided, it is SETT_NESTED_ERROR_MAP_SIZE
+                         map. Then sett_nested_map of the result is compared with the given map. If they differ, the error is
+                         SETT_NESTED_ERROR_MAP; if that is not decided, or the map has more than 65536 ids, SETT_NESTED_ERROR_MAP_SIZE
   sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map composed with
                          sett_layout_map. If the nested layout has more elements than the array, those outside the array are outside the domain
 
-  sett_any               a layout in any of the notations. Two layouts are the same if they are the same function. That is a function from
-                         the logical index to an offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical
+  sett_any               a layout in any of the notations. Two layouts are the same if they are the same function: from the logical
+                         index to an offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical
                          index (Triton, Mosaic, IREE). In which direction sett_notation.h keeps a layout makes no difference
       f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
       f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
@@ -155,7 +155,7 @@ enum { SETT_LAYOUT_ERROR_FIRST = 2000 };
 enum { SETT_NESTED_ERROR_FIRST = 3000 };
 
 /* Return the map from a logical index to the linear position. sett_map_strides of this map gives the stride, in elements, of each dimension that has
- * a stride. (sett_tile_byte_strides gives the strides of all dimensions in bytes, or none.) */
+ * a stride. (sett_tile_byte_strides gives the strides in bytes, but only if every dimension has one.) */
 SETT_PUBLIC sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Return the map from a linear position to the logical index. */
 SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
@@ -175,7 +175,7 @@ SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
 /* Return the map from an element's index to its subgroup, thread and slot. Of several owners, it gives the one with the smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
 /* Return the nested layout that has the given map, which must have the form of sett_nested_map. If no thread id changes the
- * index along a dimension, the size of the thread tile there is computed from the weights of the other digits. */
+ * index along a dimension, the size of its thread tile follows from the step of the index when its outer, batch or subgroup digit grows by 1. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* Return the map from each slot to the linear position of its element, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
@@ -225,9 +225,10 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  *     CuTe with coordinates as strides, where the modes are register, lane, warp, block in this order.
  * The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part is
  * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
- * Method: layouts that consist of digits or of bits are compared without visiting points. Others (a swizzle whose sums carry, tiles that do not divide
- * each other) are compared as maps by sett_map_equal, and if that does not decide, at their first 2^18 points. The witness of a no is the first point
- * that differs, in the order of points of a. */
+ * Method: if both layouts are sums of digits ((input / low) mod size) * stride, or XORs of one basis value per input bit, no points are visited. Others
+ * (a swizzle whose sums carry, tiles that do not divide each other) are compared at their first 2^18 points. If there are more, offsets may still be
+ * proved equal by sett_map_equal, except those of CuTe layouts. The witness of a no is the first point that differs, in a's order of points: in CuTe
+ * layouts the first mode is the fastest, in arrays the last dimension. */
 SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,
@@ -248,14 +249,14 @@ typedef struct sett_any_made {
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
  *     Arrays of XLA:    The element type becomes f32.
  *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
- *                       not divide the sizes, all swizzles of CuTe are tried. Two swizzles one after the other may have no equivalent single swizzle.
+ *                       not divide the sizes, all swizzles of CuTe are tried. If none fits, as for some pairs of swizzles, the answer is no.
  *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
  *     Tags, XLA:        The layout is padded if only padding gives these offsets.
  *     No elements:      An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
  *                       memory. Triton, Mosaic and IREE have no such arrays.
- * Not decided are layouts of more than 2^16 points that consist neither of digits nor of bits. Some conversions to XLA are not decided either, where
- * the layout reorders the digits of a dimension or XORs its bits, because some of XLA's tiles do that. */
+ * Not decided: layouts of more than 2^16 points that are neither sums of digits nor XORs of bits (see sett_any_same); and conversions to XLA if the
+ * layout reorders the digits of a dimension or XORs its bits. Some of XLA's tiles give such layouts, but no search for these tiles is made. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* Return the cheapest plan that moves an array from distribution a over threads to distribution b: sett_move_plan of the tables of both layouts.
@@ -266,7 +267,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register, a thread is warp * lanes + lane.
  *     CuTe with coordinates:   its modes are register, lane, warp, block in this order.
- *     CuTe with two modes:     (thread, value), if its integer values are indices whose first dimension is fastest.
+ *     CuTe with two modes:     (thread, value). The result is an integer: the linear index, in which the first dimension is fastest.
  * Ids of IREE wrap. A thread that exists in only one layout holds no element in the other, so the numbers of warps may differ, and the threads of a CuTe
  * layout need not fill their warps. If an array's sizes are not powers of two, registers of Triton that are outside the array hold no element.
  * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, if an element moves to another block, or if two
