@@ -3,10 +3,10 @@
 
 WHAT
   For an HLO op, given by its dimensions and attributes as plain numbers, this header computes two maps: from each index of the
-  output to the indices of an operand that it reads, and from each index of the operand to the indices of the output that read
-  it. Maps of a chain of ops can be composed. Other functions answer questions about one map: whether an access is coalesced,
-  which lanes conflict in a bank of shared memory and which layout avoids this, how often elements are read, and which tile of
-  the operand an output tile needs.
+  output to the indices of the operand elements that are read for it, and from each index of the operand to the indices of the
+  output elements that read it. Maps of a chain of ops can be composed. Other functions answer questions about one map: whether
+  an access is coalesced, which lanes conflict in a bank of shared memory and which layout avoids this, how often elements are
+  read, and which tile of the operand an output tile needs.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -52,16 +52,16 @@ THE MODEL
   simplifies them.
 
   A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. For each runtime variable, the
-  answer has the number of this operand, and the index of the element, as a map of the same variables. The answer also says if a
-  value out of bounds is clamped (dynamic-slice, gather) or makes no pair (scatter drops such an update). The bounds of a
-  runtime variable are the values that the op allows.
+  answer has the number of the operand that is read, and a map from the variables of the answer to the index of the element. It
+  also says if a value out of bounds is clamped (dynamic-slice, gather) or makes no pair (scatter drops such an update). The
+  bounds of a runtime variable are the values that the op allows.
 
   EXACT: the map has exactly the pairs of the op, for all values of the runtime variables. COVERING: the map has all pairs of
   the op and possibly more, because it is decided at run time which pairs exist, or they cannot be written as a domain. This
   concerns operand 0 of dynamic-update-slice, the padding value, indices of scatter, and select-and-scatter. UNDEFINED: nothing
   is known; reason says why.
 
-    elementwise   (d0, .., dn) of the operand; a scalar operand (the predicate of select, bounds of clamp) gives ()
+    elementwise   operand = output; a scalar operand (the predicate of select, bounds of clamp) has the map (), without results
     broadcast     operand dimension i is output dimension dimensions[i]
     transpose     output dimension i is operand dimension dimensions[i]
     reshape       both indices have the same row-major number. Dimensions of size 1 are dropped. Then both shapes are cut into
@@ -72,22 +72,28 @@ THE MODEL
     bitcast-convert  the array of the narrower type has one more dimension, which counts the parts of an element of the wider type
     slice         operand = start[i] + stride[i] * output
     reverse       operand = size - 1 - output in the reversed dimensions
-    pad           output = low + (interior + 1) * operand; operand 1, the padding value, is ()
+    pad           output = low + (interior + 1) * operand; operand 1, the padding value, has the map ()
     concatenate   output = operand + (sum of the sizes of the operands before it) in the concatenated dimension
-    reduce        the dimensions that stay keep their order; those that are reduced are ranges, in order; an init value is ()
-    window        operand * base_dilation = output * stride + w * window_dilation - low, for w in the window (reduce-window and
-                  convolution). For select-and-scatter, `operand` in this equation is operand 0 or the output, and
-                  `output` is the source
+    reduce        the dimensions that stay keep their order; reduced dimensions are ranges, in order; an init value has the
+                  map ()
+    window        operand * base_dilation = output * stride + w * window_dilation - low, for each w in the window
+                  (reduce-window and convolution); low is the padding before the operand. In select-and-scatter, a window
+                  belongs to an element of the source (operand 1): output * base_dilation =
+                  source * stride + w * window_dilation - low. An element of operand 0 is related to the output elements that
+                  are in a window with it
     dot           the output has the batch dimensions, then the free dimensions of the left side, then those of the right;
                   contracted dimensions are ranges in the order of the attribute. In scaled-dot, a scale belongs to a block of
                   elements of the left or right side
     convolution   the kernel is read at every position of the padded base, backwards if reversal is set. With groups, an
                   output feature reads only the input features (or batches) of its own group
-    dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is ()
-    gather        operand = offset + rt, where rt is an element of the indices. The index in the batch dimensions of the output is
-                  the index of this element. A batching dimension of the operand has the index of the
-                  corresponding batch dimension of the output
-    scatter       for the updates, output = window + rt, where rt is an element of the indices; operand 0 is elementwise
+    dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start has the map ()
+    gather        operand = rt + output, in each dimension of the operand. The term rt exists if the dimension is entry k of
+                  start_index_map: rt is the element of the indices that has k in dimension index_vector_dim and, in the other
+                  dimensions, the output's indices in its batch dimensions. The term output exists if the dimension is not
+                  collapsed: it is the index in the corresponding offset dimension of the output. A batching dimension of the
+                  operand has the index of the corresponding batch dimension of the output. The indices (operand 1) are read at
+                  the output's indices in its batch dimensions; dimension index_vector_dim is a range
+    scatter       as gather, with output = rt + update instead of operand = rt + output; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
     scalar        a scalar operand has the map (): every output element reads its only element
 
@@ -105,16 +111,16 @@ THE MODEL
 
   A GRAPH is a list of values and a list of edges. A value is an array, given by its dimensions; a tuple is several values, so
   get-tuple-element is elementwise. An edge leads from a value (the user) to a value from which the user is computed (the
-  source), and has the op. sett_analysis_whole finds, for each value, the set of maps from a root to this value: the maps to the
-  user, composed with the map of the edge. With from_root = 0, it finds the maps from the value to the root: the map of the
-  edge, composed with the maps from the user. If two paths have equal maps (by their simplified text), the set has one of them.
-  So the set of a parameter says which elements of the parameter each element of the root reads. With from_root = 0, the set of
-  a value says which elements of the root are computed from each element of the value (its epilogue). A fusion with several
-  results has several roots, and sett_analysis_merge joins their sets. If a runtime variable reads a constant or an iota, also
-  through ops that only move elements (copy, reshape, slice, ..), the variable is replaced by its value. Every other variable
-  names the value that it reads. In a composed map, the variables of the second map come before those of the first, so the
-  variable nearest to the parameter is first. A fusion inside a fusion is an edge without an op; its maps are the sets that
-  were computed for the inner fusion.
+  source), and has the op. sett_analysis_whole finds, for each value, the set of maps from a root to this value. It starts with
+  the identity at the root. For each edge, it composes the maps from the root to the user with the map of the edge, and adds
+  the results to the set of the source. With from_root = 0, all maps lead in the opposite direction, to the root. If two paths
+  have equal maps (by their simplified text), the set has one of them. So the set of a parameter says which elements of the
+  parameter each element of the root reads. With from_root = 0, the set of a value says which elements of the root are computed
+  from each element of the value. A fusion with several results has several roots, and sett_analysis_merge joins their sets. If
+  a runtime variable reads a constant or an iota, also through ops that only move elements (copy, reshape, slice, ..), the
+  variable is replaced by its value. Every other variable names the value that it reads. In a composed map, the variables of
+  the second map come before those of the first, so the variable nearest to the parameter is first. A fusion inside a fusion is
+  an edge without an op; its maps are the sets that were computed for the inner fusion.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
       the values p, t, n, y are 0 to 3; the edges are 3-1, 3-2, 2-1, 1-0. From root 3, value 0 has one map, (d0, d1) -> (d1, d0)
 
@@ -147,11 +153,13 @@ LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing
                  window, so one loop nest can read both operands.
   2 reshape      the map of a reshape relates indices with the same row-major number.
   3 order        runtime variable k of the map is entry k of the list in the answer.
-  4 access       transactions, turns and degrees (turns of the worst phase) are those that a count over all lanes finds. A swizzle is a permutation.
+  4 access       transactions, turns and degree (see sett_analysis_banks) are equal to counts over all lanes. A swizzle is a
+                 permutation.
   5 tile         an output tile that is not cut short by the end of the array reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the maps of a set have the pairs of all paths, in both directions, and no map is in a set twice.
   7 dealt        deal permutes the points of the domain. step takes every width-th point. wide also divides the last result by
-                 width. An access of width elements has the same counts as an access of one element with width times as many bits.
+                 width. An access of width elements takes the same transactions and turns as an access of one element with
+                 width times as many bits.
   8 facts        after a yes of sett_map_proves, the fact is true at every point. A no has a point of the domain at which the
                  fact is false (tests/algebra/test_proves.py).
 
@@ -305,10 +313,10 @@ typedef struct sett_analysis_op {
   sett_analysis_list slice_sizes; /* of gather: slice_sizes */
 } sett_analysis_op;
 
-/* Where the value of a runtime variable is read: an element of this operand. */
+/* The element whose value a runtime variable has. */
 typedef struct sett_analysis_runtime {
-  int operand;
-  int count; /* number of indices of the element */
+  int operand; /* number of the operand that contains the element */
+  int count;   /* number of indices of the element */
   /* 1: a value out of bounds is clamped to the nearest bound; 0 (scatter): an update at such a value has no effect */
   int clamped;
 } sett_analysis_runtime;
@@ -399,8 +407,7 @@ enum {
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
-  /* for sett_analysis_pad_rows: row lengths stay a multiple of this many elements, which is a power of two; 0 means as many as fit in a word of a bank
-   */
+  /* for sett_analysis_pad_rows: row lengths stay a multiple of align elements. align is a power of two; 0 means the elements in one word of a bank */
   int64_t align;
   int64_t padding;
   int64_t swizzle_every, swizzle_count, swizzle_unit; /* all at least 1; swizzle_count 0 means no swizzle */
@@ -423,17 +430,18 @@ typedef struct sett_analysis_coalescing {
   int strided, group;
 } sett_analysis_coalescing;
 
-/* Result of sett_analysis_bank_conflicts. A phase is the part of an access that the banks could serve at once: accesses wider than a word of a bank
- * have several phases. turns is the sum over all phases of the number of times that the banks must be read; a phase without conflicts takes one turn.
- * degree is the number of turns of the worst phase. lane[] lists the lanes that access bank `bank` in that phase, one lane for each word. */
+/* Result of sett_analysis_bank_conflicts. A phase is the part of an access that is served together. If lanes access at most one word of a bank each, a
+ * phase is all lanes. Otherwise it is consecutive lanes whose accesses have, together, at most as many words as a warp has lanes. turns is the sum over
+ * all phases of the number of times that the banks must be read; a phase without conflicts takes one turn. degree is the number of turns of the worst
+ * phase. lane[] lists the lanes that access bank `bank` in that phase, one lane for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
   int degree, lanes, lane[SETT_ANALYSIS_MAX_LANES];
 } sett_analysis_banks;
 
-/* The best layout of a class (all paddings, or all swizzles) for the accesses of some maps. It has the lowest degree; of these, the fewest turns; of
- * these, the fewest bytes.
+/* The best layout of a class (all paddings, or all swizzles) for the accesses of some maps. A layout is better if it has a lower degree; at equal
+ * degree, if it takes fewer turns; at equal turns, if it needs fewer additional bytes.
  *     degree:  the most turns of a phase; -1 if not decided, and memory is then unchanged.
  *     turns:   turns over all accesses.
  *     bound:   a lower bound on the turns of any layout, because a bank delivers one word per turn.
@@ -504,7 +512,7 @@ SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes);
 /* Count the turns that accesses to shared memory take. Lanes that access different words of one bank need a turn each. Accesses wider than a word are
- * served in phases, in each of which the banks can deliver one word each. */
+ * served in phases; see sett_analysis_banks. */
 SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
@@ -521,14 +529,16 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow by less than one word of each bank. Row lengths that
+/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow by less than banks * bytes bytes. Row lengths that
  * are multiples of memory->align elements stay multiples, so that accesses of memory->align elements stay aligned.
- * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative. The swizzle reads and changes only bits of positions in
- * the array. Of equally good swizzles, the function takes the first in this order:
+ * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative. The swizzle reads and changes only the lowest k bits of
+ * a position, where 2^k is the smallest power of two that is at least the size of the array. Of equally good swizzles, the function takes the first in
+ * this order:
  *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit;
  *     another swizzle with S > 0;
  *     a swizzle with S < 0.
- * If the size of the array is not a multiple of the block that the swizzle permutes, the array is extended (bytes).
+ * If the size of the array is not a multiple of the block that the swizzle permutes, the array is extended; the field bytes counts the
+ * extension.
  * An access of map i has width[i] elements, or memory->width if width is NULL, and stays contiguous. Both functions examine every member of the
  * class, except in the cases that the fields least and whole describe. */
 SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
@@ -566,8 +576,8 @@ typedef struct sett_map_fact {
 SETT_PUBLIC sett_map_fact sett_map_fact_parse(sett_map_arena *arena, sett_map map, const char *text, size_t length);
 
 /* Decide if the fact is true at every point of the domain.
- *     yes: both sides have a value at every point, and the fact is proved for all integers. If a variable has no bound, this includes values beyond 64
- *     bits. A domain without a point proves every fact.
+ *     yes: at every point, the divisors in the fact are not 0, and the fact is true. The proof is about integers of any size: it also covers variables
+ *     without bounds and values beyond 64 bits. A domain without a point proves every fact.
  *     no: the fact is false at answer.point, a point of the domain.
  *     neither: reason says why.
  * Example: (d0)[n] -> (), domain: d0 in [0, inf], n in [1, inf], n - d0 in [1, inf], n mod 8 in [0, 0]

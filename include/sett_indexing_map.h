@@ -70,19 +70,19 @@ LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_
       point is inside the result if it is inside a and its image is inside b. It is outside the result if it is outside a, or if it is inside a and its
       image is outside b
   L4  range(m, e) contains every value of e on the domain
-  L5  strides: a result as a function of one variable v in [lo, hi] is value(v) = value(lo) + stride * (v - lo), and the field align divides value(lo)
+  L5  strides: if linear is 1, a result as a function of one variable v in [lo, hi] is value(lo) + stride * (v - lo), and align divides value(lo)
   L6  guards(m): at a point inside m's bounds, all constraints of the result hold if the point is in m's domain; otherwise at least one does not
   L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, the text's constraints hold exactly on
       the domain
   L8  substitute(m, v = k)(p) = m(p with v = k). replace(m, v, e)(p) = m(p with v = e(p)), where e is an expression of the other variables
   L9  points_next returns the points of the domain, each once; the last variable changes fastest. An evaluator returns the values of evaluate
-  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..) for every range s with a constraint s mod k = r. remove_unused(m) has the projection of m's domain,
-      and m's values. to_dims, to_ranges and move change only the order of the variables
+  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..) for every range s with a constraint s mod k = r. remove_unused(m) has the values of m, on the
+      projection of m's domain onto the remaining variables. to_dims, to_ranges and move change only the order of the variables
   L11 congruence(m, e) contains every value of e on the domain
   L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y for every y in the box that m's domain is mapped onto
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is a counterexample
   L14 image: the intervals contain all results, and an end that is marked exact is the result of some point. count is the number of images that
-      an enumeration finds. If product is 1, the product of the results' sets contains exactly these images
+      an enumeration finds. If product is 1, these images are all points whose coordinate i is one of lo, lo + modulus, .., hi of result i
   L15 runs: the fields contiguous, broadcast and vector_width divide the numbers that an enumeration finds, and are equal to them if their flags are 1
   L16 with_xor(m) and without_xor(m) obey L2, with one exception: the result of without_xor, which contains no xor, may change if simplify or
       without_xor is applied to it
@@ -311,7 +311,7 @@ SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
 
 /* ---- evaluate: values has one value per dimension, then per range, then per runtime variable ----
  * Inside the domain: write the results and return 1.
- * Otherwise: write results of 0 and return 0. If error is not NULL, *error is 0 if the point is outside the domain; else it says why a constraint
+ * Otherwise: write 0 for each result and return 0. If error is not NULL, *error is 0 if the point is outside the domain; else it says why a constraint
  * or result has no value (overflow, zero divisor). */
 SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
                                   int *error);
@@ -332,7 +332,7 @@ SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
 SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results,
                                       int *error);
 
-/* An iterator over all points of the domain. Its variables are dimensions, ranges, then runtime variables; the last one changes fastest.
+/* An iterator over all points of the domain. A point has the values of dimensions, ranges, then runtime variables; the last value changes fastest.
  * sett_map_points_next returns 1 if point and result hold the next point. After the last point it returns 0. At a point where a constraint or a
  * result has no value, it returns 0 with the error; the caller may then continue with the next point.
  * Law: the points are those where sett_map_evaluate returns 1, each once.
@@ -371,9 +371,10 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  *     ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
 SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
-/* Remove each variable of the given kinds that occurs in no result and in no constraint with a variable that stays. Nothing is simplified.
- * A constraint that contains only removed variables is dropped if some point satisfies it. If no point does, the map is KNOWN EMPTY. If neither is
- * decided, its variables stay. If removed is not NULL, it is an array of flags, one per variable, which is set to 1 for each removed variable.
+/* Remove a variable of the given kinds if no result contains it, and if the constraints that contain it have only removed variables.
+ * Nothing is simplified. A constraint that contains only removed variables is dropped if some point satisfies it. If no point does, the map is KNOWN
+ * EMPTY. If neither is decided, its variables stay. If removed is not NULL, it is an array of flags, one per variable; the flag of each removed
+ * variable becomes 1.
  * Law: the domain is the projection of the old domain, and the values are the same.
  *     (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5]
  */
@@ -400,7 +401,8 @@ SETT_PUBLIC sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from
  * Law: replace(m, v, e)(p without v) = m(p with v = e(p)). The point is outside if e(p) is outside v's bounds. */
 SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
 
-/* The answer to a question; see ANSWERS in the manual. A no has a witness, unless only counting proves the no. Arrays are in the arena. */
+/* The answer to a question; see ANSWERS in the manual. A no has a witness, unless its reason alone proves it ("there are more points than
+ * images"). Arrays are in the arena. */
 typedef struct sett_map_answer {
   int yes, no;        /* yes is 1 if yes is proved, no is 1 if no is proved */
   const char *reason; /* why the answer is not yes; "" if it is yes */
@@ -414,7 +416,7 @@ typedef struct sett_map_answer {
  * inverse are the results of map, and the domain of the inverse is the box. The result is UNDEFINED if map is no such bijection, or if no formula of
  * the inverse was found; *why gives the reason.
  * Law, proved before the function returns: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box.
- * (One of these, and equal numbers of points in domain and box, imply the other.)
+ * (If one composition is the identity, the other one is, too, because domain and box have equally many points.)
  *     (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
  * Method: result i of map gives the equation (result i) = d_i, whose left side is a linear form over atoms (variables and quotients). If a form is
  * k * A + B and B lies in an interval of at most k values, the equation gives A by a quotient and B by a remainder. An atom in two equations is
@@ -433,13 +435,13 @@ typedef struct sett_map_stride {
 /* Write one entry per result to out. Return 0 or an error. */
 SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
-/* Return the simplified results with map's own bounds. The constraints of the returned map must be tested at run time. They are the constraints that
- * remain after simplification, and the bounds of each variable for which simplification found narrower bounds. */
+/* Return a map with the simplified results and the bounds of map. Its constraints are the tests that a program needs at run time: the constraints that
+ * remain after simplification, and the bounds of each variable whose bounds became narrower (unless the constraints imply these bounds). */
 SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 
 /* Write C text that is valid in C11, OpenCL C 1.2 and CUDA: one line with the type, one line `result EXPR` per result, one line `constraint EXPR` per
- * constraint of sett_map_guards. Variables have the type, too. type 0 chooses the narrowest type that computes all lines correctly: results at points
- * inside the domain, constraints at all points inside the bounds. */
+ * constraint of sett_map_guards. Variables have the type, too. type 0 chooses the first of uint, int and long that computes all lines correctly:
+ * results at points inside the domain, constraints at all points inside the bounds. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
@@ -449,8 +451,8 @@ SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
 SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);
-/* Return 1 if the type can compute all lines that sett_map_print_c would write in it, and 0 if not. If sett_map_print_c has another error, return
- * -error. */
+/* Return 1 if sett_map_print_c can write the map in this type, and 0 if the type is too narrow (error INDEX_TYPE). If sett_map_print_c has another
+ * error, return -error. */
 SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
 /* Compare by meaning: yes if both maps have the same domain and the same values there. Points at which a map has no value are ignored. A no has a
@@ -459,8 +461,9 @@ SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
 /* Bounds of the values of an expression on the domain: lo <= value <= hi, and value = residue modulo modulus. If modulus is 0, the value is always
- * residue. lo and hi are in this residue class too. The bounds are sound. They are exact if each variable occurs once and no constraint joins variables.
- * An empty domain gives [1, 0]. If nothing is known, the interval is all 64-bit numbers and modulus is 1.
+ * residue. lo and hi are in this residue class too. The bounds are sound, but not always exact. They are exact for a sum of multiples of
+ * different variables if the domain has no constraints. An empty domain gives [1, 0]. If nothing is known, the interval is all 64-bit numbers and
+ * modulus is 1.
  *     d0 * 12 + s0 * 8 + 3, d0 in [0, 4], s0 in [0, 3]: [3, 75], 3 modulo 4 */
 typedef struct sett_map_values {
   int64_t lo, hi, modulus, residue;
@@ -497,11 +500,11 @@ typedef struct sett_map_footprint {
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
 
 /* Runs of a result along a variable v, with the other variables fixed.
- *     contiguous:    the largest w that divides every break: every v such that v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
- *                    Without breaks it is the extent of v. So for v = w * j + i, 0 <= i < w: result(v) = result(w * j) + i.
- *     broadcast:     the largest w that divides every v with result(v) not equal to result(v - 1). So the result is constant in every group of w values.
- *     vector_width:  the largest power of two w that divides the extent of v and for which every group of w values, counted from v's lower bound, is
- *                    wholly inside or wholly outside the domain, and the results in a group are consecutive and begin with a multiple of w.
+ *     contiguous:    the largest number that divides every break, or the extent of v if there is no break. A break is a v such that v - 1 and v are in
+ *                    the domain and result(v) is not result(v - 1) + 1.
+ *     broadcast:     the same, but a break is a v such that v - 1 and v are in the domain and result(v) is not result(v - 1).
+ *     vector_width:  the largest power of two w that divides the extent of v and satisfies these rules for groups of w values, counted from v's lower
+ *                    bound: a group is wholly inside or wholly outside the domain, and its results are consecutive and begin with a multiple of w.
  * The numbers are never too large. A flag is 1 if its number is known to be the largest.
  * sett_map_runs writes one entry per result to out, and returns 0 or an error. After an error all numbers are 1.
  *     (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector_width 8 */

@@ -34,8 +34,8 @@ A FIRST LOOK
 
 THE MODEL
   An instruction belongs to a group. For each operand, the group has the names of the dimensions, the outer tile, and the
-  thread tile with its strides (see THE MODEL of sett_nested_layout.h). The element tile is what remains of the operand's size,
-  size / (outer * thread). So all instructions of a group share these numbers, whatever their K is. The dimensions are M, N and
+  thread tile with its strides (see THE MODEL of sett_nested_layout.h). Only the element tile differs between instructions of a
+  group: it is size / (outer * thread), where size is the operand's size in the dimension. The dimensions are M, N and
   K. If one instruction computes several small products, a dimension that is also named B counts them. In block-scaled
   instructions, two dimensions replace K: S scales, and V = 32 values per scale. lanes is the number of lanes that hold each
   element; it is 2 if half of the subgroup repeats the other half. Slots number the values of a lane, in the order of its
@@ -53,7 +53,7 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      A VMFMA is not one instruction. It becomes two instructions, or one f8 instruction, whose order of k it has.
+      A VMFMA is not an instruction: it is executed as two instructions, or as one f8 instruction. Its order of k is theirs.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
       lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). If
       the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the
@@ -78,7 +78,7 @@ FUNCTIONS
   sett_mma_lanes         number of lanes that hold each element
   sett_mma_contraction   an operand of a larger contraction with loops b, m, n, k; the instruction tiles the innermost loop of each kind
 
-LAWS (tests/layouts/nested_test.c: every row; tests/layouts/test_nested.py: beside IREE's table; tests/layouts/test_mma.py: beside the documents)
+LAWS (nested_test.c enumerates every row, test_nested.py compares with IREE's table, test_mma.py with the documents; in tests/layouts)
   1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
   2 size       the layout has the shape of the operand: outer * thread * element in each dimension.
   3 ptx        the slots of sett_mma_ptx_layout are the registers of the PTX manual; the owners are those of sett_mma_layout.
@@ -363,8 +363,8 @@ typedef struct sett_mma_intrinsic {
 
 SETT_PUBLIC int sett_mma_find(const char *name, size_t length);
 SETT_PUBLIC sett_mma_intrinsic sett_mma_get(int intrinsic);
-/* Return the layout of an operand for one subgroup. Its dimensions are M,K for A, K,N for B and M,N for C, with B in front if there are blocks. For
- * scaled instructions, K is two dimensions S,V; the scales have M,S and S,N. */
+/* Return the layout of an operand for one subgroup. Its dimensions are M,K for A, K,N for B and M,N for C; if there are blocks, they are a first
+ * dimension. For scaled instructions, K is two dimensions S,V; the scales have M,S and S,N. */
 SETT_PUBLIC sett_nested_layout sett_mma_layout(int intrinsic, int operand);
 /* Return the layout that has the same elements in each lane, but with slots in the order in which PTX numbers the values of a fragment. This is
  * possible for mma.sync only. */
@@ -372,8 +372,8 @@ SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
 /* Return the number of lanes that hold each element, or 0 if there is no layout. */
 SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
 /* Return the layout of an operand in a contraction over loops. For each loop, kinds has a letter b, m, n or k, bounds its number of iterations, and
- * subgroups the number of subgroups over which it is distributed. Dimension i of the operand is loop map[i]. The innermost loop of each kind is the
- * one of the instruction; for scaled instructions, the innermost two loops of kind k are S and V. */
+ * subgroups the number of subgroups over which it is distributed. Dimension i of the operand is loop map[i]. The instruction tiles the innermost
+ * loop of each kind; for scaled instructions, the innermost two loops of kind k are S and V. */
 SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);

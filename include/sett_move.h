@@ -42,8 +42,8 @@ THE MODEL
               one element. The number of a thread is warp * lanes + lane
   move        After the move, each register of each thread of b holds the element of table b. So all copies in b are written; of several copies in
               a, any may be read
-  registers   A move is of this kind if each thread already holds all elements that it needs. moves is the number of registers of b whose value
-              comes from a register with another number; it may be 0
+  registers   A move is of this kind if each thread already holds all elements that it needs. moves is the number of registers of b that, in some
+              thread, get their value from a register with another number; it may be 0
   shuffles    A move is of this kind if each thread finds all elements that it needs in its warp. In one step, each lane offers a 32-bit word made of
               its registers, and receives the word of one lane. A word has two 16-bit elements of any two registers, or four 8-bit elements. A
               64-bit element takes two words
@@ -175,7 +175,7 @@ typedef struct sett_move {
   int kind; /* how elements move: registers, shuffles or shared memory, whichever is cheapest */
   int bits, lanes, warps;
   int from, to; /* number of registers of a thread in a and in b */
-  /* number of registers of b that are a copy of a register with another number, or whose source depends on the thread */
+  /* for kind registers: number of registers of b that, in some thread, get their value from a register with another number; otherwise 0 */
   int moves;
   int selects; /* number of selects: each takes one of two values, depending on the thread */
   /* number of shuffles of 32 bits, and a lower bound on it for any plan; both are -1 if a value comes from another warp */
@@ -188,20 +188,20 @@ typedef struct sett_move {
   /* 1: the places in shared memory are those that sett_notation_shared computed for sett_any_move; order, padding and swizzle are then not used
    */
   int given;
-  int padding, every; /* `padding` elements follow after every `every` elements */
+  int padding, every; /* each group of `every` elements is followed by `padding` unused elements */
   int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
   /* cost of this plan, and of the best plan of the other kind (shuffles or shared memory), in quarters of a turn (a pass over the banks of shared
    * memory) per warp; other is -1 if there is no such plan */
   int cost, other;
-  /* index thread * to + register: for a register of b, the register of a in the same thread that has its value; -1 if no register of the thread has
-   * it */
+  /* index thread * to + register: a register of a in the same thread that has the value of this register of b. -1: the value comes from a received
+   * word, or, with shared memory, no register of the thread has it */
   const int32_t *held;
   const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
   /* index (step * parts + part) * threads + thread: the register of a that the thread puts into this part of its word; -1 means any. A word has
    * parts = 4 elements of 8 bits, 2 of 16 bits, or else 1 */
   const int32_t *sent;
-  /* index thread * to + register, used where held is -1: step * parts + part, if this register of b gets its value from this part of the word
-   * received in this step */
+  /* index thread * to + register: the part of a received word that a register of b gets, as the number step * parts + part. It is used where held is
+   * -1 */
   const int32_t *got;
   const sett_move_access *store, *load;
 } sett_move;

@@ -53,8 +53,8 @@ THE MODEL
   formula above divides by thread_stride. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
   thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a
   machine (its number of subgroups, and of threads in each).
-  The digits of different dimensions must come from different parts of the id: if they are sorted by stride, each stride is a
-  multiple of the previous stride * tile. If a stride is larger than this product, several threads hold the same elements.
+  The digits of different dimensions must come from different parts of the id: in the order of the strides, each stride must
+  be a multiple of the previous stride * tile. If a stride is larger than this product, several threads hold the same elements.
     thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
     thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is not a multiple of 4
     thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners per element (0..15 hold the same)
@@ -356,10 +356,10 @@ SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const f
  * layouts call this function. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
 /* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that
- * has an owner in the layout has one on the machine; otherwise return the reason. Thread ids count all threads of the workgroup, so a layout with
- * one subgroup may use all of them. A layout of several subgroups may also have thread strides of subgroup_size or more. Its thread and subgroup
- * digits must then be digits of one number, the thread's number in the workgroup; otherwise the error is ERROR_WIDE, even if the machine is large
- * enough. */
+ * has an owner in the layout has an owner on the machine; otherwise return a failed layout with the reason. Thread ids count all threads of the
+ * workgroup, so a layout with one subgroup may use all of them. A layout of several subgroups may also have thread strides of subgroup_size or more.
+ * Subgroup digits and thread digits then come from the same number, the thread's number in the workgroup. They must come from different parts of it;
+ * otherwise the error is ERROR_WIDE, even if the machine is large enough. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
@@ -414,8 +414,8 @@ SETT_PUBLIC sett_nested_answer sett_nested_same(const sett_nested_layout *a, con
  * threads are visited; there may be at most 2^20. */
 SETT_PUBLIC sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
                                                    int64_t subgroups, int64_t subgroup_size);
-/* Return the layout, or the reason why a value of this type cannot have it. A dimension of -1 is dynamic and always fits. For a tensor (vector = 0),
- * only the rank must match, because elements beyond its end are masked or padded later. */
+/* Return the layout if a value of this type can have it; otherwise return a failed layout with the reason. A dimension of -1 is dynamic and always
+ * fits. For a tensor (is_vector = 0), only the rank must match, because elements beyond its end are masked or padded later. */
 SETT_PUBLIC sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
                                                 int is_vector);
 
@@ -442,7 +442,7 @@ SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
  * element and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; next needs owner.
  * Return 0. For a layout that is failed or too large, write nothing and return the error. */
 SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
-/* Return how many of the indices of dimension dim that (subgroup, thread) holds are less than bound. These indices come first in the order (batch,
+/* Return the number of indices in dimension dim that (subgroup, thread) holds and that are less than bound. They are the first in the order (batch,
  * outer, element). So a mask with this bound is, within the thread, a mask with the returned bound. (IREE's create_mask gives 0 to all threads after
  * the one in which the bound lies.) */
 SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,

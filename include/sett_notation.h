@@ -47,8 +47,9 @@ THE MODEL
                 1@0@1 adds to place 0 inside place 1
   S<B,M,S>      A swizzle. The B bits from bit M + S on are XORed into the B bits from bit M on; if S < 0, the B bits from bit M on are XORed into the B bits
                 from bit M - S on. A swizzle acts on offsets in elements. For shared memory, CuTe prints a swizzle of bytes, and then a pointer that says how
-                many bits an element has. The parser converts it: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1), if the
-                swizzle does not change the pointer itself. A pointer without a swizzle is ignored: ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
+                many bits an element has. The parser converts such a swizzle to elements: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is
+                S<3,3,3> o 0 o (8,64):(64,1). The address must be unset or a multiple of 2^(B + M + abs(S)). A pointer without a swizzle is ignored:
+                ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
   size 0        CuTe, strides and tags have arrays without elements: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b. Their map is KNOWN EMPTY. Operations that
                 divide by a size refuse them. Linear layouts, encodings and TiledLayout have no such arrays
@@ -85,10 +86,10 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   1 print_parse   parse(print(l)) prints the same text.
   2 map           at each point, the map has the value of sett_notation_at.
   3 composition   composition(a, b) is R with R(c) = a(b(c)) for every coordinate c of b; a refusal means that no shape:stride layout whose shape refines
-                  b's has these values.
+                  b's has these values. (A shape refines another if it has, for each leaf of the other, this leaf or a tuple of the same size.)
   4 inverses      a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
-  5 divide        divide(a, tiler) is the function a composed with (tiler, complement of tiler in the size of a). In product(a, tiler), mode 0 is a, and mode 1 has 0 and otherwise only
-                  offsets that a does not have.
+  5 divide        divide(a, tiler) is the function a composed with (tiler, complement of tiler in the shape of a). In product(a, tiler), mode 0 is a,
+                  and mode 1 has 0 and otherwise only offsets that a does not have.
   6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with linear_product(b, R) = a. reshape does not
                   change packed inputs and values. For n = consecutive() and j < n, the packed value at n * x + j is the value at n * x, plus j. In an
                   encoding, each element has at least one owner. In shared memory with the layout of sett_notation_shared, a store and a load take
@@ -115,10 +116,11 @@ ERRORS
   input `witness`, but every layout of the wanted kind would have `other` there. Inputs and values of linear layouts are packed (see `linear`).
     NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
     NO_COVER           (invert_and_compose) the first layout's value at the input witness is no value of the second layout; other is a value of the
-                       second layout that differs from it only in bits that the second layout cannot reproduce
+                       second layout
     NO_QUOTIENT        (divide_by) witness is an input at which the product of any quotient with the divisor would have the value other
     NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
-    NO_OVERLAP         (complement) is an exception: it proves only that CuTe's rule has no result; a complement may exist
+    NO_OVERLAP         (complement) is an exception: it proves only that the rule of sett_notation_complement has no result; a complement
+                       may exist
   ERROR_UNDECIDED and ERROR_INVERSE are no refusals.
 
 LIMITS
@@ -364,28 +366,31 @@ SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notatio
  * coalesced separately. Beyond size, the result may have other values: (4,1):(1,0) becomes 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
-/* Return R with R(c) = a(b(c)) for every coordinate c of b. The shape of R refines that of b.
+/* Return R with R(c) = a(b(c)) for every coordinate c of b. The shape of R refines that of b (see LAWS).
  * The function refuses exactly if no such layout exists. If a size and a stride do not divide each other, it decides this by visiting points for
- * sizes up to 65536, and returns ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout:
- * (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2; and a layout composed mode by mode, although the sum of the values of b's modes carries
- * from one mode of a into the next.
+ * sizes up to 65536, and returns ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout.
+ * For (4,6,8):(2,3,5) o 6:3 it returns (2,3):(6,3), which is wrong at 2. And it composes b mode by mode even if the sum of the values of b's modes
+ * carries from one mode of a into the next.
  * If b is a tile or a tuple of tilers, each mode is composed with its tiler, and modes without a tiler are dropped. If b has a swizzle, the result is
  * the chain a o 0 o b. A mode of size 1 may have any stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
 /* Return the complement of a: R enumerates offsets that a leaves out, in ascending order, and has only offset 0 in common with a. bound limits the
- * offsets: a tuple, or a layout whose shape is used; NULL means the cosize of a. A mode of R fills the gap between two modes of a: its size is the
- * larger stride divided by size * stride of the other mode, rounded down as in CuTe. So for (4,2):(1,6) and bound 24 the result is 2:12, and the
- * offsets 4, 5, 10, 11 are in neither image. */
+ * offsets: a tuple, or a layout whose shape is used; NULL means the cosize of a. This is CuTe's rule: take the modes of a, without those
+ * of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u), where u is size * stride of
+ * the mode before (1 for the first). Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If some u does
+ * not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10 and 11 are no sum of an
+ * offset of a and an offset of R. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
 /* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of a are coordinates, i is a coordinate. */
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
 /* Return R with a(R(a(i))) = a(i). If a is one-to-one, R(a(i)) = i.
- * If several layouts satisfy this law, the result is that of CuTe's rule: the leaves of a are taken in the order of their strides, and each leaf of R
- * extends to the next stride. Strides of 0 are left out, so 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24).
- * ERROR_INVERSE does not prove that no R exists. CuTe's rule may have no result, as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its
- * result breaks the law, as (2,3,3):(0,3,1) does for (3,5):(6,2). */
+ * If several layouts satisfy this law, the result is that of CuTe's rule: take the leaves of a in the order of their strides, without strides of 0. R
+ * has a leaf (smallest stride):0 and, for each leaf, a leaf of size (next stride) / (its stride); the last leaf keeps its size. The stride of a leaf of R
+ * is the product of the sizes in front of this leaf in a. So 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
+ * (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. CuTe's rule may have no result, as for (2,2):(2,3), which has the left inverse
+ * (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* Compose a with (tiler, complement of the tiler in the shape of a). Mode 0 of the result is the tile, mode 1 the rest. The forms:
@@ -479,18 +484,18 @@ SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *wit
 /* Write to mask, for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. Every value has an input that is 0 in these bits.
  * mask has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
-/* Return the largest n such that n adjacent values of the first input dimension, beginning at a multiple of n, always give n adjacent values of the
- * first output dimension and equal values of all others: for j < n, the output at n * x + j is that at n * x plus j. Return -1 if a is no linear
- * layout. */
+/* Return the largest n such that, for all packed inputs n * x and all j < n, the packed value at n * x + j is the value at n * x, plus j. n is at most
+ * the size of the first input dimension, and of the first output dimension. Return -1 if a is no linear layout. */
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
- * bytes. In both distributions, the elements of a vector are in registers of one thread; input bits that do not number the elements of a vector
- * do not change the position within it.
+ * bytes. In both distributions, the elements of a vector are in registers of one thread, and the other input bits do not change the position
+ * inside the vector.
  *     turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes.
  *     least:  a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn.
- * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. The subspaces
- * are the elements that one turn of the store, or of the load, accesses; the bits of the offset above 128 bytes number the points of the complement.
+ * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. One
+ * subspace has the elements that a turn of the store accesses, the other has those of a turn of the load. The low bits of the offset number the 128
+ * bytes of a turn, the higher bits number the points of the complement.
  * Example: for {register = [[1]], lane = [[2], [4], ..]} and a layout with other lanes, `layout` is {offset = [..], block = []} -> {dim0 = ..}, from
  * the offset to the index. */
 typedef struct sett_notation_exchange {

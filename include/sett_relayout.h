@@ -62,12 +62,12 @@ HOW
   constant strides on both sides. If the size of a dimension is no multiple of a digit's block (the number of indices from one
   value of the digit to the next), the dimension is cut into whole blocks and a smaller rest. A loop that is contiguous on both
   sides is copied as a run. If different loops are contiguous in the two layouts, rows are interleaved or split ((2,1) and
-  (4,1) tiles), or square blocks are transposed in registers. (With vectors of 64 bytes and plan.bursts = 0 (see below),
-  squares of 8- and 16-bit elements are collected in a buffer and written as whole cache lines, if the destination is large, or
-  if rows of the source use the same sets of the L1 cache.) The other loops have the order of the source, the loop with the
-  smallest stride innermost. If digits do not divide each other (tiles of 6 and of 4), they become one digit whose offsets are
-  computed, once for each run. If both layouts combine the same dimensions by * in different ways, one position is moved after
-  another, with divisions.
+  (4,1) tiles), or square blocks are transposed in registers. Squares of 8- and 16-bit elements can also be collected
+  in a buffer and written as whole cache lines. This needs vectors of 64 bytes and plan.bursts = 0 (see below). It is done if
+  the destination is large, or if rows of the source use the same sets of the L1 cache. The other loops have the order
+  of the source, the loop with the smallest stride innermost. If digits do not divide each other (tiles of 6 and of 4), they
+  become one digit whose offsets are computed, once for each run. If both layouts combine the same dimensions by * in different
+  ways, one position is moved after another, with divisions.
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
   sett_relayout_run ends with the memory fence that these stores need. For large destinations, measurements decided the order

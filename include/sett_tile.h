@@ -5,7 +5,7 @@ WHAT
   The shape of a tensor says which indices it has; its layout says where each element is in memory. This header reads and
   prints both in XLA's notation. For plain and tiled layouts it computes the linear position of an element, the element at a
   position (or that it is padding), its byte and bits, the size of the array, and the fraction of padding. It also decides if
-  two shapes are the same bytes, so that a reshape or a transpose costs nothing.
+  two shapes describe the same bytes, so that a reshape or a transpose costs nothing.
 
 INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
@@ -165,12 +165,12 @@ RELATIONS
     u4[3]{0:E(4)}              u4[3]{0:T(2)E(4)}              yes  2 bytes, 4 bits of them unused
     u4[4]{0:E(4)}              u4[4]{0:T(6)E(4)}              no   [yes] 2 and 3 bytes
 
-  The bits of elements are compared; types are compared only on request. A "no" has a reason: numbers that differ, or an element
-  and its two positions. The position of element k is the sum of digit * stride over the digits of k in a mixed radix. If both
-  shapes have the same digits and strides, the answer is yes. Otherwise, for each digit, the elements just before and after its
-  first change are compared, then elements at which two digits are 1. This finds nearly every difference. If none of these
-  elements differs, every run of both shapes is compared. Only this comparison of runs, and a * that couples dimensions, may
-  end as "not decided", after SETT_TILE_WALK steps.
+  The numbers of bits of the elements are compared; types are compared only on request. A "no" has a reason: numbers that
+  differ, or an element and its two positions. The position of element k is the sum of digit * stride over the digits of k in a
+  mixed radix. If both shapes have the same digits and strides, the answer is yes. Otherwise, for each digit, the elements just
+  before and after its first change are compared, then elements at which two digits are 1. This finds nearly every difference.
+  If none of these elements differs, every run of both shapes is compared. Only this comparison of runs, and a * that couples
+  dimensions, may end as "not decided", after SETT_TILE_WALK steps.
 
   An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
   tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for any size.
@@ -212,7 +212,7 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
   ask      sett_tile_elements       elements, padding not counted        sett_tile_positions    with padding
            sett_tile_bits           of one element in memory             sett_tile_bytes        of the whole array
            sett_tile_padding        fraction of padding                  sett_tile_byte_strides where they exist
-           sett_tile_equal          equal shapes and layouts             sett_tile_plain        no tile, tail, packing, split
+           sett_tile_equal          equal shapes and layouts             sett_tile_plain        no T, L, E, SC in the layout
   where    sett_tile_prepare        shape -> plan                        sett_tile_physical     the final list
            sett_tile_position       index -> position                    sett_tile_element      position -> index or padding
            sett_tile_place_of       position -> byte and bits            sett_tile_stage        pad, reshape, transpose
@@ -231,13 +231,13 @@ LAWS (tests/layouts/tile_test.c makes random layouts and asks every element and 
   1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) equals print(s) byte by byte.
   2 inverse       element(position(i)) is i for every index i.
   3 cover         the positions of all indices are distinct and in [0, positions). At all other positions, element finds padding.
-  4 definition    position(i) is where loops that pad, reshape and transpose the array for each tile put element i.
+  4 definition    position(i) is the position of element i after loops have padded, reshaped and transposed the array for each tile.
   5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
   6 strides       yes if and only if position is linear in the index; the element in a "no" is a counterexample.
   7 parts         every index is in exactly one part, no two at the same position; whole(part(i)) is i.
   8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
-  9 transpose     yes exactly for the permutations that keep the bits of every element; so the answer is yes for the shape that
-                  sett_tile_permute returns.
+  9 transpose     yes exactly for the permutations that leave the bits of every element in place; so the answer is yes for the
+                  shape that sett_tile_permute returns.
   10 decompose    sett_tile_decompose writes a bitcast as steps (reshapes and transposes), none of which moves a byte. sett_tile_align
                   finds a layout if some order of the dimensions makes the reshape a bitcast.
   11 device       the device functions return the same values as the host functions.
@@ -720,19 +720,17 @@ typedef struct sett_tile_summary {
   int64_t column;
   int64_t consumed; /* number of bytes of the text that belong to the shape */
   int64_t leaves;   /* number of arrays, buffers, tokens and opaque values */
-  int64_t
-      /* sum over all arrays and buffers; SETT_TILE_UNKNOWN if an array is unbounded, or if the shape is a single token or opaque value */
-      bytes;
+  /* sum over all arrays and buffers; SETT_TILE_UNKNOWN if an array is unbounded, or if the shape is a single token or opaque value */
+  int64_t bytes;
 } sett_tile_summary;
 
-/* One step in the computation of a position. Steps read the index in physical order. Each step may append a dimension to the value, and then removes one
- * digit from the value:
+/* One step in the computation of a position. Steps read the index in physical order. Each step may append a dimension to the value, and may then
+ * remove one digit from the value:
  *     value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride */
 typedef struct sett_tile_step {
   int32_t dim; /* the dimension that the step appends, or -1 */
-  int32_t
-      /* the dimension whose index gets the digit when an index is computed from a position: dim, or the last of the dimensions that * joins */
-      into;
+  /* the dimension whose index gets the digit when an index is computed from a position: dim, or the last of the dimensions that * joins */
+  int32_t into;
   int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
   int64_t stride;
@@ -755,15 +753,14 @@ typedef struct sett_tile_plan {
   int64_t list[SETT_TILE_MAX_TILES + 1][SETT_TILE_MAX_LIST];
   int64_t span;      /* product of the sizes in the last list */
   int64_t positions; /* span, rounded up to a multiple of the tail */
-  /* number of steps; 0 if none are needed, or if `coupled` is 1: * joins dimensions such that no steps exist */
-  int32_t steps;
-  int32_t coupled;
+  int32_t steps;     /* number of steps; 0 if no step is needed, or if no steps exist */
+  int32_t coupled;   /* 1: * joins dimensions such that no steps exist */
   sett_tile_step step[SETT_TILE_MAX_LIST];
   int32_t order[SETT_TILE_MAX_LIST]; /* indices of the steps that have digits, largest stride first */
   int32_t digits;                    /* number of steps in order[] */
 } sett_tile_plan;
 
-/* Where an element is in memory: its bits begin at bit `shift` of byte `byte`. Bit 0 is the lowest. */
+/* The place of an element in memory: its bits begin at bit `shift` of byte `byte`. Bit 0 is the lowest. */
 typedef struct sett_tile_place {
   int64_t byte, bits;
   int32_t shift;
@@ -824,8 +821,8 @@ typedef struct sett_tile_answer {
   int64_t element, a, b; /* the numbers for %k, %a and %b in the text of the reason */
 } sett_tile_answer;
 
-/* What a comparison of two arrays compares in addition to positions. SAME_BITS: the bits of an element in memory. SAME_TYPE: the element type, too.
- * ANY_TYPE: neither of them; if the bits differ, sizes are counted in positions. */
+/* The properties of two arrays that are compared in addition to positions. SAME_BITS: the number of bits of an element in memory. SAME_TYPE: the
+ * element type, too. ANY_TYPE: neither of them; if the numbers of bits differ, the arrays must have equally many positions instead of bytes. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))). The first transpose (`first`) leads from shape `from` to shape `before`, the reshape to `after`, and
@@ -971,7 +968,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
                                                       int32_t *permutation, int types);
 /* Write a bitcast as a reshape, as a transpose, or as a reshape between two transposes. None of them moves a byte. */
 SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
-/* Return a layout for other dimensions that has the tiles of `from` and makes the reshape a bitcast. If the answer is not yes, the reshape to the
+/* Return a layout for other dimensions. It has the tiles of `from` and makes the reshape a bitcast. If the answer is not yes, the reshape to the
  * returned layout is no bitcast, or it is not known to be one. */
 SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
