@@ -61,7 +61,8 @@ THE MODEL
   concerns operand 0 of dynamic-update-slice, the padding value, indices of scatter, and select-and-scatter. UNDEFINED: nothing
   is known; reason says why.
 
-    elementwise   operand = output; a scalar operand (the predicate of select, bounds of clamp) has the map (), without results
+  In this table, `operand` and `output` are the indices in one dimension. A scalar operand has the map (), without results.
+    elementwise   operand = output; the predicate of select and the bounds of clamp may be scalars
     broadcast     operand dimension i is output dimension dimensions[i]
     transpose     output dimension i is operand dimension dimensions[i]
     reshape       both indices have the same row-major number. Dimensions of size 1 are dropped. Then both shapes are cut into
@@ -72,21 +73,20 @@ THE MODEL
     bitcast-convert  the array of the narrower type has one more dimension, which counts the parts of an element of the wider type
     slice         operand = start[i] + stride[i] * output
     reverse       operand = size - 1 - output in the reversed dimensions
-    pad           output = low + (interior + 1) * operand; operand 1, the padding value, has the map ()
+    pad           output = low + (interior + 1) * operand; operand 1, the padding value, is a scalar
     concatenate   output = operand + (sum of the sizes of the operands before it) in the concatenated dimension
-    reduce        the dimensions that stay keep their order; reduced dimensions are ranges, in order; an init value has the
-                  map ()
+    reduce        the dimensions that stay keep their order; reduced dimensions are ranges, in order; an init value is a scalar
     window        operand * base_dilation = output * stride + w * window_dilation - low, for each w in the window
                   (reduce-window and convolution); low is the padding before the operand. In select-and-scatter, a window
-                  belongs to an element of the source (operand 1): output * base_dilation =
-                  source * stride + w * window_dilation - low. An element of operand 0 is related to the output elements that
-                  are in a window with it
+                  belongs to an element of the source (operand 1):
+                  output * base_dilation = source * stride + w * window_dilation - low. An element of operand 0 is
+                  related to the output elements that are in a window with it
     dot           the output has the batch dimensions, then the free dimensions of the left side, then those of the right;
                   contracted dimensions are ranges in the order of the attribute. In scaled-dot, a scale belongs to a block of
                   elements of the left or right side
     convolution   the kernel is read at every position of the padded base, backwards if reversal is set. With groups, an
                   output feature reads only the input features (or batches) of its own group
-    dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start has the map ()
+    dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is a scalar
     gather        operand = rt + output, in each dimension of the operand. The term rt exists if the dimension is entry k of
                   start_index_map: rt is the element of the indices that has k in dimension index_vector_dim and, in the other
                   dimensions, the output's indices in its batch dimensions. The term output exists if the dimension is not
@@ -95,7 +95,7 @@ THE MODEL
                   the output's indices in its batch dimensions; dimension index_vector_dim is a range
     scatter       as gather, with output = rt + update instead of operand = rt + output; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
-    scalar        a scalar operand has the map (): every output element reads its only element
+    scalar        every output element reads the only element of the operand
 
     f32[8] reshaped to f32[2,4]    (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 1], d1 in [0, 3]
     f32[4,4] padded by low 1,4 high 4,0 interior 1,0 to f32[12,8]
@@ -537,8 +537,7 @@ SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
  *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit;
  *     another swizzle with S > 0;
  *     a swizzle with S < 0.
- * If the size of the array is not a multiple of the block that the swizzle permutes, the array is extended; the field bytes counts the
- * extension.
+ * If the size of the array is not a multiple of the block that the swizzle permutes, the array is extended; the field bytes counts this.
  * An access of map i has width[i] elements, or memory->width if width is NULL, and stays contiguous. Both functions examine every member of the
  * class, except in the cases that the fields least and whole describe. */
 SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,

@@ -53,7 +53,7 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      A VMFMA is not an instruction: it is executed as two instructions, or as one f8 instruction. Its order of k is theirs.
+      A VMFMA is not an instruction: it is executed as two instructions, or as one f8 instruction. Its order of k is theirs, too.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
       lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). If
       the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the
