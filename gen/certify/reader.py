@@ -372,7 +372,7 @@ class Reader:
             self._take(";")
             step = None if self.token.text == ")" else self._expression()
             self._take(")")
-            return Node("for", token, first, until, step, self._statement())
+            return _counted_down(Node("for", token, first, until, step, self._statement()))
         if text == "while":
             self._take()
             self._take("(")
@@ -588,3 +588,20 @@ class Reader:
                 node = Node("after", token, token.text[0], node)
             else:
                 return node
+
+
+def _counted_down(loop: Node) -> Node:
+    """Return the loop for (T x = a; x > c;) { x -= 1; .. } for a loop for (T x = a; x-- > c;) { .. }, else the loop itself. The
+    loops differ in the last value of x, which no statement reads.
+    """
+    first, until, step, body = loop.parts
+    if first is None or first.kind != "declare" or step is not None or until is None or until.kind != "binary" or until.parts[0] != ">":
+        return loop
+    _, left, limit = until.parts
+    if left.kind != "after" or left.parts[0] != "-" or left.parts[1].kind != "name" or limit.kind != "number" \
+            or left.parts[1].parts[0] not in {name for name, *_ in first.parts[1]}:
+        return loop
+    at, name = left.at, left.parts[1]
+    less = Node("expression", at, Node("assign", at, "-", name, Node("number", at, "1")))
+    inner = body.parts[0] if body.kind == "block" else [body]
+    return Node("for", loop.at, first, Node("binary", until.at, ">", name, limit), None, Node("block", body.at, [less, *inner]))

@@ -234,19 +234,20 @@ class Walk:
 
     @contextmanager
     def _unrecorded(self) -> "Iterator[None]":
-        """Evaluate without recording accesses, obligations and barriers."""
+        """Evaluate without recording accesses, obligations and barriers. Afterwards, all variables have the values that
+        they had before.
+        """
         kept = self.found.accesses, self.found.obligations, self.found.barriers, self.order
         self.found.accesses, self.found.obligations, self.found.barriers = [], {}, {}
         depth, active, phase = len(self.logs), self.active, self.phase
+        self.logs.append({})
         try:
             yield
-        except Unknown:
-            while len(self.logs) > depth:       # logs of branches that the exception left
+        finally:
+            while len(self.logs) > depth:       # an exception may also leave logs of branches
                 for cell, old in self.logs.pop().items():
                     cell.value = old
             self.active, self.phase = active, phase
-            raise
-        finally:
             self.found.accesses, self.found.obligations, self.found.barriers, self.order = kept
 
     def _first(self, value: Value) -> Address:
@@ -1214,15 +1215,15 @@ class Walk:
                     self._statement(body)
                     if step is not None:
                         self._value(step)
-            for cell, (value, mark) in markers.items():
-                after, amount = cell.value, None
-                if isinstance(value, Number) and isinstance(after, Number) and after.term is not None:
-                    amount = after.term - mark
-                elif isinstance(value, Address) and isinstance(after, Address) and after.memory is value.memory \
-                        and after.unit == value.unit:
-                    amount = after.offset - value.offset - mark
-                if amount is not None and all(atom.number < newest for atom in amount.free):
-                    found[cell] = value, amount
+                for cell, (value, mark) in markers.items():
+                    after, amount = cell.value, None
+                    if isinstance(value, Number) and isinstance(after, Number) and after.term is not None:
+                        amount = after.term - mark
+                    elif isinstance(value, Address) and isinstance(after, Address) and after.memory is value.memory \
+                            and after.unit == value.unit:
+                        amount = after.offset - value.offset - mark
+                    if amount is not None and all(atom.number < newest for atom in amount.free):
+                        found[cell] = value, amount
         except Unknown:
             pass
         finally:
