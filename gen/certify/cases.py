@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from gen.certify import programs, queries, smt
+from gen.certify import programs, queries, smt, terms
+from gen.certify import walk as walk_of
 from gen.certify.reader import Reader
 from gen.certify.programs import Call, Program
 from gen.certify.queries import Failure, Questions
@@ -80,6 +81,8 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
              launches: "Sequence[Mapping[str, Any]]", folder: "Optional[Path]", computation: "Optional[Computation]" = None) -> "List[Verdict]":
     target = view.split()[0]
     verdicts: "List[Verdict]" = []
+    terms.restart()
+    walk_of.restart()
     places = _Places(manifest)
     try:
         reader = Reader(Preprocessor(MACROS[view]).tokens(text), target != "c")

@@ -469,20 +469,24 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
     """
     if not writes:
         return False, "nothing is written for certain"
+    exact = False
     counts = [_count(a.path, terms.all_free([a.offset])) for a in writes]
     if all(count is not None for count in counts):
         total = sum((count or 0) * a.width * a.unit for count, a in zip(counts, writes))
         if total < bytes_of:
             return True, f"{total} of {bytes_of} bytes are written at most"
-        if total == bytes_of and _apart(writes, solvers):
+        exact = total == bytes_of
+        if exact and _apart(writes, solvers, quick=True):
             return False, ""
-    if _covers(writes, bytes_of, solvers):
+    if _covers(writes, bytes_of, solvers) or exact and _apart(writes, solvers):
         return False, ""
     return _enumerated(writes, bytes_of)
 
 
-def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
-    """Return true if no two writes, and no two steps of one write, have an element in common."""
+def _apart(writes: "Sequence[Access]", solvers: Solvers, quick: bool = False) -> bool:
+    """Return true if no two writes, and no two steps of one write, have an element in common. quick: return false if that
+    is not proved in a short time.
+    """
     for n, a in enumerate(writes):
         for b in writes[n:]:
             printer, free = Printer(), set()    # type: Printer, Set[Atom]
@@ -496,8 +500,7 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
             asserted, about = [f"(assert {line})" for line in lines], f"an element of {a.memory.name} is written twice"
             answer = solvers.ask(printer.lines + asserted, about, True)
             if answer.kind == "unknown" and not peeled(a, b, free, frozenset(), solvers) and not (a is b and _determined(a, free, solvers)):
-                answer = solvers.ask(printer.lines + asserted, about)
-                if answer.kind != "proved":
+                if quick or solvers.ask(printer.lines + asserted, about).kind != "proved":
                     return False
             elif answer.kind == "refuted":
                 return False

@@ -32,6 +32,9 @@ class Atom:
         self.free: "frozenset[Atom]" = frozenset([self]) if kind == "var" else frozenset().union(
             *(part.free for part in of if isinstance(part, (Term, Condition))))
 
+    def __hash__(self) -> int:      # not by address, so that sets have the same order in every run
+        return self.number
+
     def __repr__(self) -> str:
         return f"{self.name}"
 
@@ -110,7 +113,17 @@ def clear() -> None:
     _atoms.clear()
 
 
+def restart() -> None:
+    """Number the atoms of a program from 0, so that its queries do not depend on the programs before it."""
+    global _numbers
+    clear()
+    _numbers = itertools.count()
+
+
 # ---- conditions ----
+
+
+_KINDS = ("true", "false", "le", "eq", "not", "and", "or", "open")
 
 
 class Condition:
@@ -126,7 +139,7 @@ class Condition:
             self.free: "frozenset[Atom]" = frozenset([parts[0]])    # type: ignore[list-item]
         else:
             self.free = frozenset().union(*(part.free for part in parts if isinstance(part, (Term, Condition))))
-        self._hash = hash((kind, parts))
+        self._hash = hash((_KINDS.index(kind), parts))
 
     def __hash__(self) -> int:
         return self._hash

@@ -2021,6 +2021,11 @@ class _Reference(Cell):
 _caches: "Dict[str, Dict[int, Tuple[Node, Any]]]" = {}
 
 
+def restart() -> None:
+    """Forget the trees of other texts."""
+    _caches.clear()
+
+
 def _cached(name: str, node: Node, make: "Any") -> "Any":
     cache = _caches.setdefault(name, {})
     if id(node) not in cache:
