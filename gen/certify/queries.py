@@ -14,7 +14,7 @@ from gen.certify.terms import Atom, Condition, Printer, Term
 from gen.certify.values import Access, Found, Memory, Obligation
 
 Values = Dict[str, Dict[Atom, int]]      # the values of variables, by the suffix of their names in a query
-TOGETHER = 12               # maximum number of pairs of accesses in one query
+TOGETHER = 12               # maximum number of questions, or of pairs of accesses, in one query
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
 
 
@@ -30,6 +30,23 @@ class Failure:
 
     def text(self, file: str) -> str:
         return f"{file}:{self.line}:{self.column}: {self.question}" + (f": {self.values}" if self.values else "")
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A question about one access or index.
+
+    term, path: its term, and the conditions of its path.
+    wrong: prints the condition that must never hold.
+    replay: returns true if that condition holds for given values.
+    """
+
+    term: Term
+    path: "Tuple[Condition, ...]"
+    text: str
+    at: object
+    wrong: "Callable[[Printer], str]"
+    replay: "Callable[[Values], bool]"
 
 
 @dataclass
@@ -50,40 +67,66 @@ class Questions:
 
     def bounds(self) -> None:
         """Ask whether each access lies inside its buffer."""
+        asked: "List[_Question]" = []
         for access in _distinct(self.found.accesses):
             memory = access.memory
             if memory.bytes is None:
                 self._fail("unknown", f"nobody says how large {memory.name} is", access)
                 continue
-            printer = Printer()
-            offset = printer.term(access.offset)
-            inside = f"(and (<= 0 {offset}) (<= (* {access.unit} (+ {offset} {access.width})) {memory.bytes}))"
-            word = "written" if access.write else "read"
+
+            def wrong(printer: Printer, access: Access = access, size: int = memory.bytes) -> str:
+                offset = printer.term(access.offset)
+                return f"(not (and (<= 0 {offset}) (<= (* {access.unit} (+ {offset} {access.width})) {size})))"
+
             def is_outside(at: Values, access: Access = access, size: int = memory.bytes) -> bool:
                 place = access.unit * terms.evaluate(access.offset, at[""])
                 return place < 0 or place + access.unit * access.width > size
 
-            self._ask(printer, [f"(not {inside})"], access.path, [access.offset],
-                      f"{memory.name} is {word} outside of its {memory.bytes} bytes", access, is_outside)
+            word = "written" if access.write else "read"
+            asked.append(_Question(access.offset, access.path, f"{memory.name} is {word} outside of its {memory.bytes} bytes", access,
+                                   wrong, is_outside))
+        self._each(asked)
 
     def wraps(self) -> None:
         """Ask whether each index stays in the range of its type."""
         seen: "Set[Tuple[Term, int, int, Tuple[Condition, ...]]]" = set()
+        asked: "List[_Question]" = []
         for obligation in self.found.obligations:
             path = _relevant(obligation.path, terms.all_free([obligation.term]))
             key = obligation.term, obligation.lo, obligation.hi, path
             if key in seen:
                 continue
             seen.add(key)
-            printer = Printer()
-            term = printer.term(obligation.term)
-            wrong = f"(or (< {term} {terms._int(obligation.lo)}) (> {term} {terms._int(obligation.hi)}))"
+
+            def wrong(printer: Printer, of: Obligation = obligation) -> str:
+                term = printer.term(of.term)
+                return f"(or (< {term} {terms._int(of.lo)}) (> {term} {terms._int(of.hi)}))"
 
             def leaves(at: Values, of: Obligation = obligation) -> bool:
                 return not of.lo <= terms.evaluate(of.term, at[""]) <= of.hi
 
-            self._ask(printer, [wrong], obligation.path, [obligation.term],
-                      f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation, leaves)
+            asked.append(_Question(obligation.term, obligation.path, f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation,
+                                   wrong, leaves))
+        self._each(asked)
+
+    def _each(self, questions: "Sequence[_Question]") -> None:
+        """Ask questions under equal conditions in one query; if that is not proved, ask each of them."""
+        by_path: "Dict[Tuple[Condition, ...], List[_Question]]" = {}
+        for question in questions:
+            by_path.setdefault(_relevant(question.path, terms.all_free([question.term])), []).append(question)
+        for path, alike in by_path.items():
+            for begin in range(0, len(alike), TOGETHER):
+                part = alike[begin:begin + TOGETHER]
+                if len(part) > 1:
+                    printer = Printer()
+                    lines = [f"(or {' '.join(question.wrong(printer) for question in part)})", *(printer.condition(c) for c in path)]
+                    about = part[0].text + f", or one of {len(part) - 1} others"
+                    if self.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about, True).kind == "proved":
+                        continue
+                for question in part:
+                    printer = Printer()
+                    self._ask(printer, [question.wrong(printer)], question.path, [question.term], question.text, question.at,
+                              question.replay)
 
     def barriers(self) -> None:
         """Ask whether each barrier is reached by all work-items of a group or by none."""
@@ -440,7 +483,7 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
     have as many bytes as the buffer, each byte is written. If some overlap, a write is computed for each element, and
     the solver checks it. If that fails, all places are enumerated, if they are few.
     """
-    writes = [a for a in _distinct(accesses) if a.write and a.known and not a.atomic]
+    writes = [a for a in map(_certain, _distinct(accesses)) if a.write and a.known and not a.atomic]
     switches = sorted({atom for a in writes for atom in terms.all_free(a.path) if "!" not in atom.name}, key=lambda a: a.number)
     for values in itertools.product((0, 1), repeat=len(switches)):
         given = dict(zip(switches, values))
@@ -458,9 +501,14 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
                                      terms.ZERO, access.at))
         lacks, why = _covered(_distinct(chosen), bytes_of, solvers)
         if why:
-            open_ones = any(a.write and not a.known for a in accesses)
+            open_ones = any(a.write and not _certain(a).known for a in accesses)
             return "refuted" if lacks and not open_ones else "unknown", why
     return "", ""
+
+
+def _certain(access: Access) -> Access:
+    """Return an access without the facts about values that are not known, because these do not decide if it is done."""
+    return replace(access, path=tuple(c for c in access.path if not c.fact or all(atom.known for atom in c.free)))
 
 
 def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[bool, str]":

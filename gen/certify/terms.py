@@ -128,12 +128,13 @@ _KINDS = ("true", "false", "le", "eq", "not", "and", "or", "open")
 
 class Condition:
     """A condition. kind: le (a term is at most 0), eq (a term is 0), not, and, or, true, false, open (nothing is known
-    about it).
+    about it). fact: true if it holds wherever the walk has put it on a path.
     """
 
-    __slots__ = ("kind", "of", "free", "_hash")
+    __slots__ = ("kind", "of", "free", "fact", "_hash")
 
     def __init__(self, kind: str, *parts: "object") -> None:
+        self.fact = False
         self.kind, self.of = kind, parts
         if kind == "open":
             self.free: "frozenset[Atom]" = frozenset([parts[0]])    # type: ignore[list-item]
@@ -153,6 +154,13 @@ class Condition:
 
 
 TRUE, FALSE = Condition("true"), Condition("false")
+
+
+def fact(c: Condition) -> Condition:
+    """Return a condition that is marked as a fact."""
+    made = Condition(c.kind, *c.of)
+    made.fact = True
+    return made
 
 
 def open_condition(name: str) -> Condition:
@@ -569,5 +577,5 @@ def all_free(parts: "Iterable[object]") -> "Set[Atom]":
 
 
 __all__ = ["Atom", "Condition", "FALSE", "ONE", "Printer", "Range", "TRUE", "Term", "ZERO", "all_free", "at_most", "bits",
-           "both", "bounds", "chosen", "clear", "each", "either", "equal", "evaluate", "holds", "less", "negated", "number", "of",
+           "both", "bounds", "chosen", "clear", "each", "either", "equal", "evaluate", "fact", "holds", "less", "negated", "number", "of",
            "open_condition", "product", "quotient", "quotient_of", "remainder", "substituted", "truncated", "variable"]

@@ -849,7 +849,7 @@ class Walk:
                     return exits
             facts: "List[Condition]" = []
             exits = self._summed(node, counted, facts)
-        self.path += facts
+        self.path += [terms.fact(condition) for condition in facts if condition.kind != "true"]
         return exits
 
     @contextmanager
@@ -1047,7 +1047,13 @@ class Walk:
             total = chosen(terms.at_most(trips, ZERO), ZERO, trips)
         else:
             hi = bounds(k)[1]
-            total = terms.variable("steps", 0, hi + 1, not breaks_before and counted is not None)
+            # other conditions than limits decide when the loop ends: the number of steps is open
+            total = terms.variable("steps", 0, hi + 1, not breaks_before and counted is not None and trips is not None)
+            if counted is not None and condition is not None:
+                for part in self._conjuncts(condition):
+                    most_of = self._trips_of(part, *counted, changed)
+                    if most_of is not None:
+                        facts.append(terms.at_most(total, chosen(terms.at_most(most_of, ZERO), ZERO, most_of)))
             if self._varies(k) or any(self._varies(c) for c in [*self.path]) or trips is None or self._varies(trips):
                 self.found.varying |= total.free
         at_step(total, own)
@@ -1095,11 +1101,17 @@ class Walk:
         return None
 
     def _trips(self, condition: Node, variable: Cell, start: Term, by: int, changed: "Set[str]") -> "Optional[Term]":
-        """Return the number of steps if the condition is one comparison with a loop-invariant value; else None."""
-        parts = self._conjuncts(condition)
-        if len(parts) != 1:
-            return None
-        limit = self._limit(parts[0], variable, changed)
+        """Return the number of steps if the condition is a conjunction of comparisons with loop-invariant values; else
+        None.
+        """
+        parts = [self._trips_of(part, variable, start, by, changed) for part in self._conjuncts(condition)]
+        found = parts[0]
+        for part in parts[1:]:
+            found = chosen(terms.at_most(found, part), found, part) if found is not None and part is not None else None
+        return found
+
+    def _trips_of(self, part: Node, variable: Cell, start: Term, by: int, changed: "Set[str]") -> "Optional[Term]":
+        limit = self._limit(part, variable, changed)
         if limit is None:
             return None
         op, end = limit

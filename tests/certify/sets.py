@@ -1,22 +1,34 @@
-"""The sets of programs whose kernels gen certify must prove, each as HLO text or as a file.
+"""Prove the kernels of sets of programs:
+    python3 tests/certify/sets.py [SET ..] [--jobs N] [--semantics] [--lines F]
 
-The texts of products, rows, scans, sorts, loops and programs are the named cases of the tests in tests/kernels, and
-cases that these tests' generators draw from a fixed seed.
+Each kernel must be proved, except those in not_proved.tsv. The programs are HLO texts or files. The texts of products,
+rows, scans, sorts, loops and programs are the named cases of the tests in tests/kernels, and cases that these tests'
+generators draw from a fixed seed.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
 
 ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 for _folder in (ROOT / "bench", ROOT / "tests" / "kernels", ROOT / "tests", ROOT):
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
+
+from gen import algebra, jobs, pipeline, run
+from gen.certify import certify, missing
+from gen.program import build
 
 STABLEHLO = 100     # number of files of ../shared/peer/stablehlo, drawn by SEED
 SEED = 1
@@ -100,3 +112,123 @@ SETS: "Dict[str, Callable[[], Programs]]" = {
 def names(programs_of: Programs) -> "Dict[str, Union[str, Path]]":
     """Return the programs by names that are file names and identifiers of C."""
     return {re.sub(r"\W+", "_", name): text for name, text in programs_of.items()}
+
+
+# ---- proofs ----
+
+TARGETS = ("opencl", "cuda", "c")
+LISTED = ROOT / "tests" / "certify" / "not_proved.tsv"
+Key = Tuple[str, str, str, str]     # set, program, target, kernel
+
+
+@dataclass(frozen=True)
+class Item:
+    """A program of a set. semantics: true if its semantics are asked about too."""
+
+    set: str
+    name: str
+    text: "Union[str, Path]"
+    semantics: bool
+
+
+@dataclass
+class Row:
+    """The verdict on a launch. seconds: processor time of its share of the program."""
+
+    key: Key
+    kind: str
+    line: str
+    semantics: bool
+
+
+def listed() -> "Dict[Key, str]":
+    """Return the kernels that are known not to be proved, with the reason of each."""
+    found: "Dict[Key, str]" = {}
+    for line in LISTED.read_text().splitlines():
+        if line and not line.startswith("#"):
+            of, program, target, kernel, reason = line.split("\t")
+            found[of, program, target, kernel] = reason
+    return found
+
+
+def proved(item: Item) -> "Tuple[int, Tuple[float, List[Row]]]":
+    """Return 0, the processor time in seconds, and the verdict on each launch of a program."""
+    start, rows = time.process_time(), []
+    with tempfile.TemporaryDirectory() as folder:
+        path = item.text if isinstance(item.text, Path) else Path(folder) / f"{item.name}.hlo"
+        if isinstance(item.text, str):
+            path.write_text(item.text)
+        module = run.load(str(path), None, {})
+    for source in build.programs(module, False):
+        texts, about = pipeline.files(source, list(TARGETS), None, False, None)
+        written = {name: text for name, text in texts.items() if isinstance(text, str)}
+        for verdict in certify(written, about, TARGETS, None, source.whole.computation if item.semantics else None):
+            rows.append(Row((item.set, item.name, verdict.target, verdict.kernel), verdict.kind, verdict.line(),
+                            verdict.meant is not None and verdict.meant.kind == "proved"))
+    return 0, (time.process_time() - start, rows)
+
+
+def judged(row: Row, known: "Mapping[Key, str]") -> str:
+    """Return what is wrong with a verdict, or "". A kernel that is listed because of a solver's time may be proved."""
+    reason = known.get(row.key)
+    if row.kind == "PROVED":
+        return "" if reason is None or reason.startswith("a solver's time") else "is proved, but listed"
+    return "" if row.kind == "UNKNOWN" and reason is not None else "is not proved, and not listed"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Prove the kernels of sets of programs; print a table.")
+    parser.add_argument("sets", nargs="*", metavar="SET", help=f"of {', '.join(SETS)} (default: all)")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--semantics", action="store_true", help="ask about the semantics too")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N programs of each set, drawn by a fixed seed")
+    parser.add_argument("--lines", type=Path, metavar="F", help="write the line of each kernel to F")
+    given = parser.parse_args()
+    if missing():
+        print(f"SKIP certificates: {missing()}")
+        return 0
+    sys.setrecursionlimit(10000)
+    algebra.build()
+    items: "List[Item]" = []
+    for name in given.sets or SETS:
+        of = sorted(names(SETS[name]()).items())
+        if not of:
+            print(f"SKIP {name}: no files in {PEER}")
+        if given.sample is not None and given.sample < len(of):
+            of = random.Random(SEED).sample(of, given.sample)
+        items += [Item(name, program, text, given.semantics) for program, text in of]
+    random.Random(SEED).shuffle(items)      # long programs of one set are not all at the end
+    known, wrong = listed(), 0
+    counts: "Counter[Tuple[str, str, str]]" = Counter()
+    seconds: "Counter[str]" = Counter()
+    lines: "List[str]" = []
+    with closing(jobs.parallel(proved, items, given.jobs)) as answers:
+        for item, answer in zip(items, answers):
+            if answer.value is None:
+                wrong += 1
+                print(f"FAIL {item.set} {item.name}: {answer.err.strip() or 'no answer'}")
+                continue
+            spent, rows = answer.value
+            seconds[item.set] += spent
+            for row in rows:
+                target = row.key[2].split()[0]
+                counts[item.set, target, row.kind] += 1
+                counts[item.set, target, "semantics"] += row.semantics
+                lines.append(f"{item.set}\t{item.name}\t{row.line}\n")
+                fault = judged(row, known)
+                if fault:
+                    wrong += 1
+                    print(f"FAIL {item.set} {item.name}: {fault}: {row.line}", flush=True)
+            lines.append(f"# {item.set} {item.name} {spent:.2f} s\n")
+    if given.lines:
+        given.lines.write_text("".join(lines))
+    print("set\ttarget\tproved\tunknown\trefuted" + "\tsemantics proved" * given.semantics + "\tprocessor seconds of the set")
+    for name in dict.fromkeys(item.set for item in sorted(items, key=lambda item: list(SETS).index(item.set))):
+        for target in TARGETS:
+            row_of = [counts[name, target, kind] for kind in ("PROVED", "UNKNOWN", "REFUTED", *["semantics"] * given.semantics)]
+            print(name, target, *row_of, *[f"{seconds[name]:.0f}"] * (target == TARGETS[0]), sep="\t")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
