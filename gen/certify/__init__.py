@@ -20,6 +20,8 @@ that `gen build` wrote, and asks z3, then cvc5, whether anything can go wrong. I
     meaning.py       a second walk, which also follows values
     ops.py           the semantics of HLO: which elements of its operands an element of an op is computed from
     passing.py       values that pass through shared memory, or through an array between launches
+    following.py     a third walk, which records each store and each read with its moment in the program
+    instances.py     the values of single work-items and steps, compared with HLO's
     semantics.py     whether the text and HLO read the same elements
 
 About each launch, the following is asked, as queries that have no solution if the kernel is right:

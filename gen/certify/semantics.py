@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import expressions, ops, terms
 from gen.certify.expressions import Bound, Expression, Reads
+from gen.certify.following import Following, Ordered
+from gen.certify.instances import ONCE, SAMPLES, Comparison, Followed, Instances, Needs
 from gen.certify.meaning import Meaning, Store
 from gen.certify.ops import Element, Unsupported
 from gen.certify.passing import NotFollowed, Passing, Place
@@ -92,6 +95,11 @@ class Semantics:
         Expression.clear()
         self.computation = computation
         self.meaning = Meaning(reader, target)
+        self.following = Following(reader, target)
+        self.followed: "List[Followed]" = []
+        self.following_atoms: "Dict[terms.Atom, Expression]" = {}
+        self.following_ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}
+        self.once = _counts(computation)
         self.leaves: "List[Leaf]" = result_leaves(computation)
         self.memories: "Dict[Tuple[str, int, int], Memory]" = {}
         self.walked: "List[_Walked]" = []
@@ -116,7 +124,7 @@ class Semantics:
                 before = "params", self.in_place[key[1]], 0
                 if before not in self.memories:
                     self.memories[before] = Memory(argument["name"], "global", argument["bytes"], before)
-                self.meaning.before[memory] = self.memories[before]
+                self.meaning.before[memory] = self.following.before[memory] = self.memories[before]
         return found
 
     def parameter(self, number_of: int, shape: "Any", index: "ops.Index") -> Expression:
@@ -136,7 +144,16 @@ class Semantics:
         found = []
         for walked in self.walked:
             start = time.perf_counter()
-            found.append(self._verdict(walked, solvers(walked.launch)))
+            asked = solvers(walked.launch)
+            found.append(self._verdict(walked, asked))
+            if found[-1].kind == "not proved" or found[-1].kind == "proved" and self.once:
+                reason = self._evaluated(walked, asked)
+                if not reason:
+                    found[-1] = Meant("proved")
+                elif found[-1].kind == "proved":
+                    found[-1] = Meant("not proved", f"how often a reduction reads an element: {reason}")
+                elif reason != found[-1].reason:
+                    found[-1] = Meant("not proved", f"{found[-1].reason}; by steps: {reason}")
             found[-1].seconds = time.perf_counter() - start + walked.seconds
         for n, meant in enumerate(found):
             if meant.kind == "in later kernels":
@@ -207,6 +224,129 @@ class Semantics:
         except (AssertionError, AttributeError, RecursionError, KeyError, IndexError, TypeError) as error:
             return Meant("not proved", f"the comparison fails, {type(error).__name__} {error}")
         return Meant("proved")
+
+    # ---- single work-items and steps ----
+
+    def _evaluated(self, walked: _Walked, solvers: Solvers) -> str:
+        """Return "" if the values that a launch stores are proved by evaluation (instances.py); else the reason why not."""
+        if _has_loops(self.computation):
+            return "a program with loops or branches"
+        if not self.followed:
+            self.followed = [self._follow(one) for one in self.walked]
+        launch = self.followed[walked.number]
+        if launch.problem:
+            return launch.problem
+        instances = Instances(self.followed, self.following_atoms, self.following_ends, solvers)
+        wanted: "Set[terms.Atom]" = set()
+        try:
+            for memory, stores in launch.stores.items():
+                if memory.space == "global" and _key(memory)[0] == "results":
+                    for store in stores:
+                        self._instances(store, launch, instances, wanted)
+        except (NotProved, Unsupported, NotFollowed) as reason:
+            return str(reason)
+        except Unknown as error:
+            return error.message
+        return ""
+
+    def _follow(self, walked: _Walked) -> Followed:
+        """Walk a kernel for the stores to all of its arrays."""
+        walk, launch = self.following, walked.launch
+        made = Followed(walked.number, memories=walked.memories)
+        walk.statements, walk.most_statements, walk.launch = 0, WALK_STATEMENTS, walked.number
+        try:
+            walk.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
+            stored = {(store.memory, store.at.line, store.at.column) for store in walk.values_stored}
+            for access in walk.found.accesses:
+                if access.write and (access.memory, access.at.line, access.at.column) not in stored:
+                    raise NotProved("a store that the walk does not follow")
+            self.following_atoms.update(walk.of_atom)
+            self.following_ends.update(walk.ends)
+            for store in walk.values_stored:
+                assert isinstance(store, Ordered)
+                made.stores.setdefault(store.memory, []).append(store)
+                free = terms.all_free([store.offset, *store.path])
+                made.templates |= {atom for atom in free if atom.known and "!" not in atom.name}
+            made.groups, made.items, made.declared = walk.found.groups, walk.found.items, walk.declared
+        except (NotProved, Unsupported) as reason:
+            made.problem = str(reason)
+        except Unknown as error:
+            made.problem = error.message
+        return made
+
+    def _instances(self, store: Ordered, launch: Followed, instances: Instances, wanted: "Set[terms.Atom]") -> None:
+        """Raise NotProved if the values that a store writes at all of its steps are not proved. wanted: the variables
+        that get values one by one. The set grows until the evaluation needs no other variable.
+        """
+        while True:
+            try:
+                return self._each_instance(store, launch, instances, wanted)
+            except Needs as need:
+                if need.atom in wanted or need.atom not in self._own(store, launch):
+                    raise NotProved(f"a value that depends on {need.atom.name.split('!')[0]} in another place") from None
+                wanted.add(need.atom)
+
+    @staticmethod
+    def _own(store: Ordered, launch: Followed) -> "Set[terms.Atom]":
+        """Return the variables of a store: its ids, and the steps of the loops around it."""
+        return launch.groups | launch.items | launch.templates | {a for step in store.loops for a in step.free}
+
+    def _each_instance(self, store: Ordered, launch: Followed, instances: Instances, wanted: "Set[terms.Atom]") -> None:
+        _, result, start = _key(store.memory)
+        leaf = self.leaves[result]
+        width = ops.bytes_of(leaf.shape)
+        if start or store.value.size % width:
+            raise NotProved("a part of a result's buffer" if start else "a store of a part of an element")
+        atoms = sorted(self._own(store, launch) & wanted, key=lambda a: a.number)
+        comparisons: "Dict[object, Comparison]" = {}
+        element = Element(self.computation, self.parameter)
+        for values in itertools.product(*(range(a.lo, a.hi + 1) for a in atoms)):
+            env = {a: number(v) for a, v in zip(atoms, values)}
+            instances.assumed = ()
+            path = [instances.condition(expressions.certain(c, {}), env) for c in store.path]
+            if any(c.kind == "false" for c in path):
+                continue
+            instances.assumed = tuple(sorted({c for c in path if c.kind != "true"}, key=repr))
+            offset = instances.term(store.offset, env)
+            if not all(a.known for a in offset.free):
+                raise NotProved("an element that read integers select")
+            if offset.constant % width or any(factor % width for _, factor in offset.parts):
+                raise NotProved("a store beside the places of elements")
+            place = Term(tuple((atom, factor // width) for atom, factor in offset.parts), offset.constant // width)
+            if instances.assumed not in comparisons:
+                steps = self._steps(instances.assumed, self._own(store, launch) - wanted)
+                comparisons[instances.assumed] = Comparison(instances, steps)
+            compared = comparisons[instances.assumed]
+            for n in range(store.value.size // width):
+                index = ops.element_at(leaf.shape, place + number(n))
+                if len(element.known) > 10_000:
+                    element = Element(self.computation, self.parameter)
+                says = element.of(leaf.value, index, leaf.output)
+                instances.of_atom.update(element.of_atom)
+                does = instances.value(expressions.part(store.value, n * width, width), env)
+                if not compared.same(does, instances.value(says, {})):
+                    raise NotProved(compared.lost or "a value with another multiset of elements")
+        for assumed, compared in comparisons.items():
+            different = compared.different()
+            if different and not instances.unsatisfiable([terms.either(*different), *assumed], "addresses differ"):  # type: ignore[misc]
+                raise NotProved("an address that differs at some step")
+
+    @staticmethod
+    def _steps(assumed: "Sequence[Condition]", atoms: "Set[terms.Atom]") -> "List[Dict[terms.Atom, int]]":
+        """Return some values of variables for which conditions hold."""
+        atoms = atoms | terms.all_free(assumed)
+        found: "List[Dict[terms.Atom, int]]" = []
+        drawn = random.Random(1)
+        ordered = sorted(atoms, key=lambda a: a.number)
+        for attempt in range(2000):
+            at = {a: drawn.choice((a.lo, a.hi, drawn.randint(a.lo, a.hi), drawn.randint(a.lo, a.hi))) for a in ordered}
+            if all(terms.holds(c, at) for c in assumed):
+                found.append(at)
+                if len(found) == SAMPLES:
+                    return found
+        if not found:
+            raise NotProved("no step of a store is found")
+        return found
 
     def _supported(self, launch: "Any") -> None:
         """Raise Unsupported, before the kernel is walked, for an op that gen/certify/ops.py does not have."""
@@ -493,6 +633,26 @@ def _has_loops(computation: Computation) -> bool:
             if any(i.opcode in ("while", "conditional") for i in one.instructions):
                 return True
             waiting += [called for i in one.instructions for called in i.called]
+    return False
+
+
+def _counts(computation: Computation) -> bool:
+    """Return true if a result depends on how often a reduction reads an element: for a sum, but not for a maximum."""
+    waiting, seen = [computation], set()  # type: List[Computation], Set[int]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        for i in one.instructions:
+            if i.opcode in ("dot", "convolution", "scatter", "select-and-scatter"):
+                return True
+            if i.opcode in ("reduce", "reduce-window"):
+                count = len(i.called[0].parameters) // 2
+                if any(ops.combiner(i.called[0], n)[0] in ONCE for n in range(count)):
+                    return True
+            elif i.called:
+                waiting += i.called
     return False
 
 

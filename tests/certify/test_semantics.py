@@ -74,7 +74,7 @@ def test_mutants_that_read_another_element_are_refuted(name: str, target: str, c
 # ---- modules and kernels by hand ----
 
 def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: int, blocks: int = 4,
-            threads: int = 16, computations: str = "") -> Verdict:
+            threads: int = 16, computations: str = "", target: str = "opencl") -> Verdict:
     """Return the verdict on an OpenCL kernel with this body, as the kernel of the module with the text `hlo`.
 
     inputs: the number of elements of each parameter. elements: the number of elements of the result. computations: the
@@ -87,11 +87,15 @@ def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: in
     arguments = [{"name": name, "buffer": "params", "number": n, "offset": 0, "bytes": 4 * count}
                  for n, (name, count) in enumerate(zip(names, inputs))]
     arguments.append({"name": "r0", "buffer": "results", "number": 0, "offset": 0, "bytes": 4 * elements})
-    manifest = {"aliases": [], "results": [{"bytes": 4 * elements}], "files": {"opencl": "k.cl"},
-                "targets": {"opencl": {"launches": [{"kernel": "k", "blocks": blocks, "threads": threads, "arguments": arguments}]}}}
+    manifest = {"aliases": [], "results": [{"bytes": 4 * elements}], "files": {target: "k.cl"},
+                "targets": {target: {"launches": [{"kernel": "k", "blocks": blocks, "threads": threads, "arguments": arguments}]}}}
     pointers = "".join(f"__global const float *restrict {name}, " for name in names)
     text = f"__kernel void k({pointers}__global float *restrict r0)\n{{\nconst uint g = get_group_id(0), t = get_local_id(0), i = g * 16 + t;\n{body}\n}}\n"
-    (found,) = certify({"k.cl": text}, manifest, ["opencl"], None, source.whole.computation)
+    if target == "cuda":
+        for old, new in (("__kernel", 'extern "C" __global__'), ("__global const", "const"), (", __global float", ", float"), ("restrict", "__restrict__"),
+                         ("const uint g = get_group_id(0), t = get_local_id(0)", "const unsigned g = blockIdx.x, t = threadIdx.x"), ("uint", "unsigned")):
+            text = text.replace(old, new)
+    (found,) = certify({"k.cl": text}, manifest, [target], None, source.whole.computation)
     return found
 
 
@@ -129,7 +133,8 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
     (X + "  ROOT y = f32[4,16] copy(x)\n", "float a[16]; for (uint k = 0; k < 16; ++k) a[15 - k] = p0[g * 16 + k]; r0[i] = a[t];",
      "refuted", "but HLO says"),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "float a = 0.0f; for (uint k = 0; k < i + 1; ++k) a = p0[k]; r0[i] = a;",
-     "not proved", "a value that a loop changes"),
+     "proved", ""),
+    (X + "  ROOT y = f32[4,16] copy(x)\n", "float a = 0.0f; for (uint k = 0; k < i; ++k) a = p0[k]; r0[i] = a;", "not proved", "another multiset"),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = as_float((as_uint(p0[i]) & 0xffffu) | (as_uint(p0[i]) >> 16 << 16));", "proved", ""),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = as_float((as_uint(p0[i]) & 0xffffu) | (as_uint(p0[i ^ 2]) >> 16 << 16));", "refuted",
      "but HLO says"),
@@ -147,8 +152,10 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
      "tile, which is not proved written before it is read"),
     # reductions: by loops of any length, in which every element of the range is read
     (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[k * 64 + i]; r0[i] = a;", "proved", ""),
-    (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[(99 - k) * 64 + i]; r0[i] = a;", "not proved",
-     "a reduction in another order"),
+    (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[(99 - k) * 64 + i]; r0[i] = a;", "proved", ""),
+    # an element twice, or one more step
+    (SUM.replace("ROWS", "100"), "float a = p0[i]; for (uint k = 0; k < 100; ++k) a += p0[k * 64 + i]; r0[i] = a;", "not proved", "multiset"),
+    (SUM.replace("ROWS", "5"), "float a = p0[i]; for (uint k = 0; k < 5; ++k) a += p0[k * 64 + i]; r0[i] = a;", "not proved", "how often"),
     (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 99; ++k) a += p0[k * 64 + i]; r0[i] = a;", "refuted", "but HLO says"),
     (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[k * 64 + (i ^ 1)]; r0[i] = a;", "refuted",
      "but HLO says"),
@@ -243,3 +250,39 @@ FILTER = "  x = f32[1,10,18,1] parameter(0)\n  w = f32[3,3,1,1] parameter(1)\n  
 def test_windows(tmp_path: Path, hlo: str, body: str, kind: str) -> None:
     found = by_hand(tmp_path, hlo, body, [180, 9] if "w =" in hlo else [180], 64)
     assert found.meant is not None and found.meant.kind == kind, found.line()
+
+
+ROW = "  x = f32[4,64] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f32[4] reduce(x, z), dimensions={1}, to_apply=add\n"
+TREE = "__local float part[16]; float a = 0.0f; for (uint k = 0; k < 4; ++k) a += p0[g * 64 + k * 16 + t]; part[t] = a; " \
+       "for (uint apart = 8; apart > 0; apart /= 2) { barrier(CLK_LOCAL_MEM_FENCE); if (t < apart) part[t] += part[t + apart]; } " \
+       "if (t == 0) r0[g] = part[0];"
+LANES = "float a = 0.0f; for (unsigned k = 0; k < 2; ++k) a += p0[g * 64 + k * 32 + t]; for (unsigned apart = 16; apart > 0; apart /= 2) " \
+        "a += __shfl_down_sync(0xffffffffu, a, apart, 32); if (t == 0) r0[g] = a;"
+WARPS = "__shared__ float part[2]; float a = p0[g * 64 + t]; for (unsigned apart = 16; apart > 0; apart /= 2) " \
+        "a += __shfl_xor_sync(0xffffffffu, a, apart, 32); if (t % 32 == 0) part[t / 32] = a; __syncthreads(); if (t == 0) r0[g] = part[0] + part[1];"
+
+
+@pytest.mark.parametrize("target, threads, body, change, kind", [
+    ("opencl", 16, TREE, ("", ""), "proved"),
+    ("opencl", 16, TREE, ("part[t + apart]", "part[t]"), "not proved"),     # one element twice, another one never
+    ("opencl", 16, TREE, ("apart > 0", "apart > 1"), "not proved"),         # an element left out
+    ("opencl", 16, TREE, ("k * 16 + t]; part", "k * 16 + (t ^ 1)]; part"), "proved"),
+    ("opencl", 16, TREE, ("k * 16 + t]; part", "k * 16 + (t | 1)]; part"), "not proved"),
+    ("opencl", 16, TREE, ("float a = 0.0f", "float a = p0[g * 64 + t]"), "not proved"),
+    ("opencl", 16, TREE, ("p0[g * 64", "p0[(3 - g) * 64"), "not proved"),
+    ("opencl", 16, TREE, ("barrier(CLK_LOCAL_MEM_FENCE)", ";"), "not proved"),
+    ("cuda", 32, LANES, ("", ""), "proved"),
+    ("cuda", 32, LANES, ("apart, 32", "apart, 16"), "not proved"),
+    ("cuda", 32, LANES, ("apart > 0", "apart > 1"), "not proved"),
+    ("cuda", 32, LANES, ("a += __shfl", "if (t < 8) a += __shfl"), "not proved"),
+    ("cuda", 32, LANES, ("k * 32 + t", "k * 32 + (t & 15)"), "not proved"),
+    ("cuda", 64, WARPS, ("", ""), "proved"),
+    ("cuda", 64, WARPS, ("part[0] + part[1]", "part[0] + part[0]"), "not proved"),
+    ("cuda", 64, WARPS, ("part[0] + part[1]", "part[1]"), "not proved"),
+    ("cuda", 64, WARPS, ("part[t / 32] = a", "part[1 - t / 32] = a"), "proved"),
+    ("cuda", 64, WARPS, ("_xor_sync(0xffffffffu, a, apart", "_xor_sync(0xffffffffu, a, 1"), "not proved"),
+])
+def test_partial_results_pass_between_work_items(tmp_path: Path, target: str, threads: int, body: str, change: "Tuple[str, str]", kind: str) -> None:
+    """A sum of a row by several work-items reads each element once."""
+    found = by_hand(tmp_path, ROW, body.replace(*change) if change[0] else body, [256], 4, 4, threads, "", target)
+    assert found.meant is not None and (found.meant.kind == "proved") == (kind == "proved"), found.line()

@@ -1,0 +1,1021 @@
+"""Evaluate values for single work-items and steps, and compare them with HLO's.
+
+A value of following.py depends on ids, steps, and reads of arrays that kernels write. Here the ids and steps get values,
+as far as this is needed to find the store that serves each read; the others, mostly the number of the work-group, stay
+variables. What remains is a tree over elements of parameters. Sums and products of a reduction are compared as
+multisets: each element of the reduced range occurs exactly once. All else is compared as a set of elements.
+
+The addresses in the trees may still contain variables. They are paired by their values at a few steps, and a solver
+proves that the paired addresses are equal at all steps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Dict, Generator, Iterator, List, Optional, Sequence, Set, Tuple
+
+from gen.certify import expressions, terms
+from gen.certify.expressions import Expression
+from gen.certify.following import Moment, Ordered
+from gen.certify.passing import NotFollowed
+from gen.certify.smt import Solvers
+from gen.certify.terms import FALSE, TRUE, ZERO, Atom, Condition, Printer, Term, both, number
+from gen.certify.values import Memory
+
+MOST_PARTS = 600_000  # maximum number of parts of values that are evaluated for one launch
+MOST_SECONDS = 25.0  # maximum time of the evaluation of one launch
+MOST_STORED = 300_000  # maximum number of stores to one array that are enumerated
+SAMPLES = 5  # number of steps at which addresses are paired
+
+Env = Dict[Atom, Term]
+Steps = Generator[Tuple[Expression, Env], Expression, Any]
+
+# operations that round or convert a number, or move its bits
+_SAME_NUMBER = re.compile(r"(call )?(round|value|bits)_\w+|.* to .*|convert.*|reduce-precision|extend|bits")
+_SUMS = {"+f": "add", "+i": "addi", "+": "addi", "add": "add", "reduce add": "add", "__fadd_rn": "add", "__dadd_rn": "add", "fma": "fma", "fmaf": "fma",
+         "mad": "fma", "__fmaf_rn": "fma", "__fma_rn": "fma", "*f": "multiply", "*i": "multiplyi", "multiply": "multiply",
+         "reduce multiply": "multiply", "^": "xor", "^i": "xor", "xor": "xor", "reduce xor": "xor"}
+_LARGEST = re.compile(r"(call )?_*f?(max|min)(imum)?(_\w+|[fl])?|reduce (maximum|minimum|and|or|choice)"
+                      r"|select|mask|truth|~|(<|>|<=|>=|==|!=)f")
+ONCE = ("add", "multiply", "xor", "custom")  # reductions whose result depends on how often an element is read
+
+
+class Needs(Exception):
+    """The evaluation needs the value of a variable."""
+
+    def __init__(self, atom: Atom) -> None:
+        super().__init__(atom.name)
+        self.atom = atom
+
+
+@dataclass
+class Followed:
+    """A launch: its stores by array, the variables of its work-group and work-item, the loops around the declaration of
+    each array. templates: the parameters of the kernel's template. problem: the reason why its stores are not known, or "".
+    """
+
+    number: int
+    stores: "Dict[Memory, List[Ordered]]" = field(default_factory=dict)
+    groups: "Set[Atom]" = field(default_factory=set)
+    items: "Set[Atom]" = field(default_factory=set)
+    declared: "Dict[Memory, Tuple[Term, ...]]" = field(default_factory=dict)
+    memories: "Set[Memory]" = field(default_factory=set)
+    templates: "Set[Atom]" = field(default_factory=set)
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A store by one work-item at one step. first: the byte of the store that the entry's granule begins with. rest: the
+    conditions that variables decide. group: the number of the work-group that writes granule 0 of the table.
+    """
+
+    store: Ordered
+    env: "Tuple[Tuple[Atom, int], ...]"
+    first: int
+    phase: int
+    moment: "Tuple[int, ...]"
+    item: int
+    rest: "Tuple[Condition, ...]"
+    group: int = 0
+
+
+@dataclass
+class _Table:
+    """The stores to an array: by granule. unit: bytes of a granule. base: the part of all offsets that variables decide."""
+
+    unit: int
+    base: Term
+    entries: "Dict[int, List[_Entry]]"
+    by: "Optional[Atom]" = None  # the work-group's variable, if the table is for group 0
+    stride: int = 0  # bytes between the places of two work-groups
+
+
+class Instances:
+    """Evaluates the values of a program's launches."""
+
+    def __init__(
+        self,
+        launches: "Sequence[Followed]",
+        of_atom: "Dict[Atom, Expression]",
+        ends: "Dict[Expression, Tuple[Expression, Expression]]",
+        solvers: Solvers,
+    ) -> None:
+        self.launches, self.of_atom, self.ends, self.solvers = launches, of_atom, ends, solvers
+        self.frees: "Dict[Expression, Tuple[Atom, ...]]" = {}
+        self.memos: "Dict[Tuple[Condition, ...], Dict[object, Expression]]" = {}
+        self.assumed: "Tuple[Condition, ...]" = ()
+        self.decided: "Dict[object, Condition]" = {}
+        self.atoms: "Dict[object, Term]" = {}
+        self.sorted: "Dict[Atom, Tuple[Atom, ...]]" = {}
+        self.tables: "Dict[object, _Table]" = {}
+        self.integers: "Dict[Expression, Term]" = {}
+        self.canonical: "Dict[Atom, Expression]" = {}
+        self.opens: "Dict[Expression, Condition]" = {}
+        self.pieces: "Dict[Tuple[Expression, int, int], Expression]" = {}
+        self.opened: "Dict[Condition, Condition]" = {}
+        self.parts, self.until = 0, time.perf_counter() + MOST_SECONDS
+
+    # ---- variables ----
+
+    def _free(self, of: Expression) -> "Tuple[Atom, ...]":
+        """Return the variables on which a value may depend."""
+        waiting = [of]
+        while waiting:
+            each = waiting[-1]
+            if each in self.frees:
+                waiting.pop()
+                continue
+            if each.kind == "carried":
+                self.frees[each] = self._reachable(each)
+                continue
+            kids = self._kids(each)
+            missing = [kid for kid in kids if kid not in self.frees]
+            if missing:
+                waiting += missing
+                continue
+            found = set(self._direct(each))
+            for kid in kids:
+                found.update(self.frees[kid])
+            if each.kind in ("fold", "loop"):
+                found -= set(each.parts[1] if each.kind == "fold" else (each.parts[1],))
+            self.frees[each] = tuple(sorted(found, key=lambda a: a.number))
+        return self.frees[of]
+
+    def _reachable(self, of: Expression) -> "Tuple[Atom, ...]":
+        seen, waiting, found = {of}, [of], set()  # type: Set[Expression], List[Expression], Set[Atom]
+        while waiting:
+            each = waiting.pop()
+            found.update(self._direct(each))
+            for kid in [*self._kids(each), *self.ends.get(each, ())]:
+                if kid not in seen:
+                    seen.add(kid)
+                    waiting.append(kid)
+        return tuple(sorted(found, key=lambda a: a.number))
+
+    def _direct(self, of: Expression) -> "Set[Atom]":
+        kind, parts = of.kind, of.parts
+        if kind == "read":
+            found = set(parts[1].free)
+            if isinstance(parts[2], Moment):
+                found |= parts[2].free() | self.launches[parts[2].launch].templates
+        elif kind in ("index", "if"):
+            found = set(parts[0].free)
+        elif kind == "carried":
+            found = {parts[1]}
+        elif kind == "loop":
+            found = set(parts[3].free)
+        elif kind == "shuffle":
+            found = set(parts[2].free) | parts[6].free() | terms.all_free(parts[5]) | self.launches[parts[6].launch].templates
+        else:
+            found = set()
+        return found
+
+    def _kids(self, of: Expression) -> "List[Expression]":
+        kind, parts = of.kind, of.parts
+        kids = [p for p in parts if isinstance(p, Expression)]
+        if kind in ("read", "index", "if", "shuffle", "loop"):
+            kids += [self.of_atom[a] for a in sorted(self._direct(of), key=lambda a: a.number) if a in self.of_atom]
+        return kids
+
+    def _sorted(self, atom: Atom) -> "Tuple[Atom, ...]":
+        if atom not in self.sorted:
+            self.sorted[atom] = tuple(sorted(atom.free, key=lambda a: a.number))
+        return self.sorted[atom]
+
+    # ---- terms with values ----
+
+    def term(self, of: Term, env: Env) -> Term:
+        made, constant = None, of.constant
+        for atom, factor in of.parts:
+            value = env.get(atom) if atom.kind == "var" else self._atom(atom, env)
+            if value is None:
+                value = terms.of(atom)
+            if not value.parts:
+                constant += factor * value.constant
+            else:
+                made = value.times(factor) if made is None else made + value.times(factor)
+        return number(constant) if made is None else Term(made.parts, made.constant + constant)
+
+    def _atom(self, atom: Atom, env: Env) -> Term:
+        key = atom, tuple(env.get(a) for a in self._sorted(atom))
+        found = self.atoms.get(key)
+        if found is None:
+            inner: "List[Any]" = [
+                self.term(of, env) if isinstance(of, Term) else self.condition(of, env) if isinstance(of, Condition) else of
+                for of in atom.of
+            ]
+            if atom.kind in ("and", "or", "xor", "quo") and all(not isinstance(i, Term) or i.is_constant for i in inner):
+                a, b = inner[0].constant, inner[1].constant
+                found = number({"and": a & b, "or": a | b, "xor": a ^ b}[atom.kind] if atom.kind != "quo"
+                               else a // b if b > 0 else 0)
+            else:
+                make: "Any" = {"div": terms.quotient, "mod": terms.modulo, "mul": terms.product, "quo": terms.quotient_of,
+                               "ite": terms.chosen}.get(atom.kind)
+                found = make(*inner) if make else terms.bits(atom.kind, *inner)
+            self.atoms[key] = found
+        return found
+
+    def condition(self, of: Condition, env: Env) -> Condition:
+        if of.kind in ("true", "false"):
+            return of
+        if of.kind == "open":
+            return self.opened.get(of, of)
+        if of.kind in ("le", "eq"):
+            (inner,) = of.of
+            assert isinstance(inner, Term)
+            return (terms.at_most if of.kind == "le" else terms.equal)(self.term(inner, env), ZERO)
+        if of.kind == "not":
+            return terms.negated(self.condition(of.of[0], env))  # type: ignore[arg-type]
+        found = []
+        for part in of.of:
+            one = self.condition(part, env)  # type: ignore[arg-type]
+            if one.kind == ("false" if of.kind == "and" else "true"):
+                return one
+            found.append(one)
+        return both(*found) if of.kind == "and" else terms.either(*found)
+
+    def _with_integers(self, part: "Any", env: Env) -> "Steps":
+        """Evaluate a term or a condition, in which integers that were read from memory get their values."""
+        unknown = [a for a in part.free if not a.known and a in self.of_atom and a not in env]
+        if unknown:
+            env, self.opened = dict(env), {}
+            opened: "Dict[Condition, Condition]" = {}
+            for atom in sorted(unknown, key=lambda a: a.number):
+                value = yield self.of_atom[atom], env
+                if atom.name.startswith(("float!", "peek!", "open!")):
+                    opened[Condition("open", atom)] = self._truth(value)
+                else:
+                    made = self._integer(value, atom)
+                    if made is not None:
+                        env[atom] = made
+            self.opened = opened
+            made_of = self.term(part, env) if isinstance(part, Term) else self.condition(part, env)
+            self.opened = {}
+            return made_of
+        return self.term(part, env) if isinstance(part, Term) else self.condition(part, env)
+
+    def _truth(self, value: Expression) -> Condition:
+        if value.kind == "index" and value.parts[0].is_constant:
+            return TRUE if value.parts[0].constant else FALSE
+        if value not in self.opens:
+            made = self.opens[value] = terms.open_condition("open")
+            (atom,) = made.free
+            self.canonical[atom] = value
+        return self.opens[value]
+
+    def _integer(self, value: Expression, atom: Atom) -> "Optional[Term]":
+        if value.kind == "index":
+            term = value.parts[0]
+            if term.is_constant and term.constant > atom.hi and atom.lo < 0:
+                term = number(term.constant - (1 << 8 * value.size))
+            lo, hi = terms.bounds(term)
+            if atom.lo <= lo and hi <= atom.hi:
+                return term
+        if value not in self.integers:
+            made = self.integers[value] = terms.variable("integer", atom.lo, atom.hi, False)
+            self.canonical[made.parts[0][0]] = value
+        return self.integers[value]
+
+    def _decide(self, of: Condition) -> Condition:
+        """Return TRUE or FALSE for a condition on steps that the assumptions decide. Else ask for the value of one of its
+        variables, if there is one.
+        """
+        if of.kind in ("true", "false") or not all(a.known for a in of.free):
+            return of
+        key = of, self.assumed
+        if key not in self.decided:
+            self.decided[key] = of
+            if of in self.assumed:
+                self.decided[key] = TRUE
+            elif terms.negated(of) in self.assumed:
+                self.decided[key] = FALSE
+            else:
+                for side, answer in ((terms.negated(of), TRUE), (of, FALSE)):
+                    if self.unsatisfiable([side, *self.assumed], "a condition of a value"):
+                        self.decided[key] = answer
+                        break
+        found = self.decided[key]
+        if found is of:
+            raise Needs(max(of.free, key=lambda a: a.number))
+        return found
+
+    def unsatisfiable(self, parts: "Sequence[Condition]", about: str) -> bool:
+        printer = Printer()
+        lines = [printer.condition(part) for part in parts]
+        return self.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about).kind == "proved"
+
+    # ---- evaluation ----
+
+    def value(self, of: Expression, env: Env) -> Expression:
+        """Return a value for the given values of variables."""
+        memo = self.memos.setdefault(self.assumed, {})
+        stack: "List[Tuple[object, Any]]" = []
+        result: "Optional[Expression]" = None
+        request: "Optional[Tuple[Expression, Env]]" = (of, env)
+        while True:
+            if request is not None:
+                one, at = request
+                kind = one.kind
+                if kind == "number" or kind == "lost":
+                    result, request = one, None
+                else:
+                    key = one, tuple([at.get(a) for a in self._free(one)])
+                    found = memo.get(key)
+                    if found is not None:
+                        result, request = found, None
+                    else:
+                        self.parts += 1
+                        if self.parts > MOST_PARTS or not self.parts & 255 and time.perf_counter() > self.until:
+                            raise NotFollowed("values of too many elements")
+                        stack.append((key, self._made(one, at)))
+                        try:
+                            request = next(stack[-1][1])
+                        except StopIteration as done:
+                            result, request = done.value, None
+                            memo[stack.pop()[0]] = done.value
+                if request is not None:
+                    continue
+            if not stack:
+                assert result is not None
+                return result
+            try:
+                request = stack[-1][1].send(result)
+            except StopIteration as done:
+                result, request = done.value, None
+                memo[stack.pop()[0]] = done.value
+
+    def _made(self, of: Expression, env: Env) -> "Steps":
+        kind, parts, width = of.kind, of.parts, of.size
+        if kind == "index":
+            term = yield from self._with_integers(parts[0], env)
+            return expressions.index(term, width)
+        if kind == "read":
+            offset = yield from self._with_integers(parts[1], env)
+            if not isinstance(parts[2], Moment):
+                return expressions.read(parts[0], offset, width)
+            return (yield from self._served(parts[0], offset, width, parts[2], env))
+        if kind == "apply":
+            made = []
+            for part in parts[1:]:
+                made.append((yield part, env))
+            return _applied(parts[0], width, made)
+        if kind == "if":
+            choice = yield from self._with_integers(parts[0], env)
+            choice = self._decide(choice)
+            if choice.kind == "true":
+                return (yield parts[1], env)
+            if choice.kind == "false":
+                return (yield parts[2], env)
+            a = yield parts[1], env
+            b = yield parts[2], env
+            return expressions.either(choice, a, b)
+        if kind == "part":
+            whole = yield parts[0], env
+            return self._piece(whole, parts[1], width)
+        if kind == "join":
+            made = []
+            for part in parts:
+                made.append((yield part, env))
+            return expressions.join(made)
+        if kind == "fold":
+            return (yield from self._reduced(of, env))
+        if kind == "loop":
+            first, atom, end, trips = parts
+            count = yield from self._with_integers(trips, env)
+            if not count.is_constant:
+                raise self._need(count, "a loop whose number of steps is not known")
+            result = None
+            for k in range(count.constant):
+                result = yield end, {**env, atom: number(k)}
+            return result if result is not None else (yield first, env)
+        if kind == "carried":
+            step = env.get(parts[1])
+            if step is None:
+                raise Needs(parts[1])
+            if of not in self.ends or not step.is_constant:
+                return expressions.lost("a value that a loop changes", width)
+            entry, end = self.ends[of]
+            if step.constant == 0:
+                return (yield entry, {a: v for a, v in env.items() if a is not parts[1]})
+            return (yield end, {**env, parts[1]: number(step.constant - 1)})
+        if kind == "shuffle":
+            return (yield from self._shuffled(of, env))
+        raise NotFollowed(f"a value of kind {kind}")
+
+    @staticmethod
+    def _need(term: Term, reason: str) -> Exception:
+        atom = next((a for a in sorted(term.free, key=lambda a: -a.number) if a.known), None)
+        return Needs(atom) if atom is not None else NotFollowed(reason)
+
+    def _piece(self, of: Expression, first: int, width: int) -> Expression:
+        key = of, first, width
+        if key not in self.pieces:
+            self.pieces[key] = expressions.part(of, first, width)
+        return self.pieces[key]
+
+    def _reduced(self, of: Expression, env: Env) -> "Steps":
+        """Evaluate a reduction of HLO."""
+        first, atoms, *elements = of.parts
+        start = yield first, env
+        made = list(start.parts[1:])
+        for steps in itertools.product(*(range(a.lo, a.hi + 1) for a in atoms)):
+            at = {**env, **{a: number(k) for a, k in zip(atoms, steps)}}
+            found = []
+            for element in elements:
+                found.append((yield element, at))
+            made.append(found[0] if len(found) == 1 else expressions.apply("multiply", of.size, *found))
+        return expressions.apply(first.parts[0], of.size, *made)
+
+    def _shuffled(self, of: Expression, env: Env) -> "Steps":
+        value, kind, by, width, lanes, path, when = of.parts
+        item = self.term(when.item, env)
+        by = yield from self._with_integers(by, env)
+        for part in (item, by):
+            if not part.is_constant:
+                raise self._need(part, "a shuffle")
+        (own,) = when.item.free
+        t, away = item.constant, by.constant
+        lane = t % lanes
+        start = lane - lane % width
+        to = {"_down": lane + away, "_up": lane - away, "_xor": lane ^ away, "": start + away % width}[kind]
+        if kind == "_down" and to >= start + width or kind == "_up" and to < start or kind == "_xor" and to >= start + width:
+            to = lane
+        there = {**env, own: number(t - lane + to)}
+        if t - lane + to > own.hi:
+            return expressions.lost("a lane beyond the last work-item", of.size)
+        for condition in path:
+            held = yield from self._with_integers(condition, there)
+            held = self._decide(held)
+            if held.kind != "true":
+                return expressions.lost("a lane that may not take part in a shuffle", of.size)
+        return (yield value, there)
+
+    # ---- memory ----
+
+    def _served(self, memory: Memory, offset: Term, width: int, when: Moment, env: Env) -> "Steps":
+        """Return the value that a read finds in memory that kernels write."""
+        if not all(a.known for a in offset.free):
+            return expressions.lost(f"{memory.name} at an index that data select", width)
+        launch = self.launches[when.launch]
+        stores = launch.stores.get(memory, [])
+        found: "List[Tuple[int, int, Expression]]" = []  # byte of the read, number of bytes, value
+        missing = [(0, width)]
+        if stores:
+            least = len(launch.declared.get(memory, ()))
+            for level in range(len(when.loops), least - 1, -1):
+                if level < len(when.loops):
+                    (step,) = when.loops[level].free
+                    if step not in env:
+                        raise Needs(step)
+                here = [s for s in stores if s.when.loops[:level] == when.loops[:level]]
+                if here:
+                    table = self._table(memory, here, level, when, env)
+                    missing = yield from self._looked_up(table, memory, offset, missing, when, level, env, found)
+                if not missing:
+                    break
+        if missing and memory.space == "global":
+            for first, count in missing:
+                found.append((first, count, (yield from self._earlier(memory, offset + number(first), count, when.launch))))
+            missing = []
+        if missing:
+            return expressions.lost(f"{memory.name}, which is not proved written before it is read", width)
+        found.sort(key=lambda piece: piece[0])
+        return found[0][2] if len(found) == 1 else expressions.join([value for _, _, value in found])
+
+    def _looked_up(self, table: _Table, memory: Memory, offset: Term, wanted: "List[Tuple[int, int]]", when: Moment, level: int,
+                   env: Env, found: "List[Tuple[int, int, Expression]]") -> "Steps":
+        """Append the values of the bytes for which the table has a store before a moment; return the other bytes."""
+        away = offset - table.base
+        if not away.is_constant:
+            raise self._need(away, f"{memory.name} at a varying place")
+        start, missing = away.constant, []  # type: int, List[Tuple[int, int]]
+        phase = self.term(when.phase, env)
+        if memory.space != "private" and not phase.is_constant:
+            raise self._need(phase, "a number of barriers")
+        own = self._moment(when, level, env)
+        item = self.term(when.item, env)
+        if memory.space != "private" and not item.is_constant:
+            raise self._need(item, "a work-item")
+        for first, count in wanted:
+            at = first
+            while at < first + count:
+                granule = (start + at) // table.unit
+                inside = (start + at) - granule * table.unit
+                taken = min(table.unit - inside, first + count - at)
+                candidates = self._before(table.entries.get(granule, []), memory.space == "private", phase, own, item)
+                if not candidates:
+                    missing.append((at, taken))
+                    at += taken
+                    continue
+                # extend over granules that the same store serves
+                entry = candidates[0]
+                while at + taken < first + count and not entry.rest:
+                    after = table.entries.get((start + at + taken) // table.unit, [])
+                    more = self._before(after, memory.space == "private", phase, own, item)
+                    if not more or more[0].store is not entry.store or more[0].env != entry.env or more[0].rest:
+                        break
+                    taken += min(table.unit, first + count - at - taken)
+                value = yield from self._of_entries(candidates, inside, taken, env)
+                found.append((at, taken, value))
+                at += taken
+        return missing
+
+    @staticmethod
+    def _before(entries: "List[_Entry]", private: bool, phase: Term, own: "Tuple[int, ...]", item: Term) -> "List[_Entry]":
+        """Return the stores before a moment, the last one first, down to one without further conditions."""
+        if private:
+            known = [e for e in entries if e.moment < own]
+            known.sort(key=lambda e: e.moment, reverse=True)
+        else:
+            known = [e for e in entries if e.phase < phase.constant
+                     or e.phase == phase.constant and e.item == item.constant and e.moment < own]
+            known.sort(key=lambda e: (e.phase, e.moment), reverse=True)
+        for n, entry in enumerate(known):
+            if not entry.rest:
+                return known[: n + 1]
+        return known
+
+    def _of_entries(self, entries: "Sequence[_Entry]", inside: int, width: int, env: Env) -> "Steps":
+        """Return the value of the first of these stores whose conditions hold."""
+        result: "Optional[Expression]" = None
+        chosen: "List[Tuple[Condition, Expression]]" = []
+        for entry in entries:
+            there = {**env, **{a: number(v) for a, v in entry.env}}
+            holds = TRUE
+            for condition in entry.rest:
+                holds = both(holds, (yield from self._with_integers(condition, there)))
+            holds = self._decide(holds)
+            if holds.kind == "false":
+                continue
+            value = yield self._piece(entry.store.value, entry.first + inside, width), there
+            chosen.append((holds, value))
+            if holds.kind == "true":
+                break
+        result = expressions.lost("an element that no store writes for certain", width)
+        for holds, value in reversed(chosen):
+            result = value if holds.kind == "true" else expressions.either(holds, value, result)
+        return result
+
+    def _moment(self, when: Moment, level: int, env: "Any") -> "Tuple[int, ...]":
+        found: "List[int]" = []
+        for step in when.loops[level:]:
+            (atom,) = step.free
+            value = env.get(atom)
+            if value is None:
+                raise Needs(atom)
+            found += [atom.number, value.constant if isinstance(value, Term) else value]
+        return (*found, when.number)
+
+    def _table(self, memory: Memory, stores: "List[Ordered]", level: int, when: Moment, env: Env) -> _Table:
+        """Return the stores to an array by one work-item, or by all items of a work-group, in a step of the outer loops."""
+        fixed: "Set[Atom]" = {a for step in when.loops[:level] for a in step.free}
+        launch = self.launches[when.launch]
+        fixed |= launch.groups | launch.templates
+        if memory.space == "private":
+            fixed |= when.item.free
+        key = memory, when.launch, level, len(stores), tuple((a, env.get(a)) for a in sorted(fixed, key=lambda a: a.number))
+        if key not in self.tables:
+            self.tables[key] = self._tabled(memory, stores, level, fixed, env, launch)
+        return self.tables[key]
+
+    def _tabled(self, memory: Memory, stores: "Sequence[Ordered]", level: int, fixed: "Set[Atom]", env: Env,
+                launch: Followed) -> _Table:
+        given = {a: env[a] for a in fixed if a in env}
+        open_ones = {a for a in fixed if a not in env}
+        listed = []
+        unit, base = 64, None
+        for store in stores:
+            offset = self.term(store.offset, given)
+            if not all(a.known for a in offset.free):
+                raise NotFollowed(f"{memory.name}, which is written at an index that data select")
+            symbolic = Term(tuple((a, f) for a, f in offset.parts if a.free & open_ones), 0)
+            rest = offset - symbolic
+            if any(not a.free <= open_ones for a, _ in symbolic.parts):
+                raise self._need(Term(symbolic.parts, 0), f"{memory.name} at a varying place")
+            if base is None:
+                base = symbolic
+            elif base != symbolic:
+                raise self._need(base - symbolic, f"{memory.name} at a varying place")
+            unit = math.gcd(unit, store.value.size, rest.constant, *(f for _, f in rest.parts))
+            listed.append((store, rest))
+        entries: "Dict[int, List[_Entry]]" = {}
+        count = 0
+        for store, rest in listed:
+            path = [self.condition(c, given) for c in store.path]
+            if any(c.kind == "false" for c in path):
+                continue
+            phase = self.term(store.when.phase, given)
+            atoms = set(rest.free) | {a for step in store.when.loops for a in step.free} | set(phase.free)
+            atoms |= {a for a in terms.all_free(path) if a.known}
+            if memory.space != "private":
+                atoms |= launch.items
+            atoms -= fixed
+            decided = [c for c in path if c.free <= atoms]
+            later = tuple(c for c in path if not c.free <= atoms)
+            ordered = sorted(atoms, key=lambda a: a.number)
+            count += math.prod(a.hi - a.lo + 1 for a in ordered)
+            if count > MOST_STORED:
+                raise NotFollowed(f"{memory.name}, which too many steps write")
+            if phase.free & open_ones:
+                if memory.space != "private":
+                    raise self._need(phase, "a number of barriers")
+                phase = ZERO
+            if memory.space == "private" and phase.free:
+                phase = ZERO
+            (own,) = store.when.item.free or (None,)
+            mine = given[own].constant if own is not None and own in given else 0
+            for values, (place, when) in _points(ordered, decided, [rest, phase]):
+                at = dict(zip(ordered, values))
+                item = at.get(own, mine) if own is not None else 0
+                entry = tuple(zip(ordered, values))
+                moment = self._moment(store.when, level, {**given, **at})
+                for first in range(0, store.value.size, unit):
+                    entries.setdefault((place + first) // unit, []).append(
+                        _Entry(store, entry, first, when, moment, item, later)
+                    )
+        return _Table(unit, base or ZERO, entries)
+
+    def _earlier(self, memory: Memory, offset: Term, width: int, launch: int) -> "Steps":
+        """Return bytes of an array that earlier launches write."""
+        before = [one for one in self.launches[:launch] if memory in one.stores or one.problem and memory in one.memories]
+        if not before:
+            return expressions.lost(f"{memory.name}, which no kernel writes", width)
+        last = before[-1]
+        if last.problem:
+            raise NotFollowed(f"{memory.name}, which a kernel writes that is not followed ({last.problem})")
+        key = memory, last.number, "launch"
+        if key not in self.tables:
+            self.tables[key] = self._of_launch(memory, last)
+        table = self.tables[key]
+        made: "List[Expression]" = []
+        at = 0
+        while at < width:
+            place = offset + number(at)
+            group: "Optional[Term]" = None
+            if table.by is not None:
+                within = terms.modulo(place, table.stride)
+                group = terms.quotient(place, table.stride)
+            else:
+                within = place
+            if not within.is_constant:
+                raise self._need(within, f"{memory.name} at a varying place")
+            granule = within.constant // table.unit
+            inside = within.constant - granule * table.unit
+            taken = min(table.unit - inside, width - at)
+            chosen: "List[Tuple[Condition, Expression]]" = []
+            for entry in sorted(table.entries.get(granule, []), key=lambda e: (e.phase, e.moment), reverse=True):
+                there: Env = {a: number(v) for a, v in entry.env}
+                holds = TRUE
+                if group is not None and table.by is not None:
+                    own = group - number(entry.group)
+                    there[table.by] = own
+                    holds = both(terms.at_most(number(table.by.lo), own), terms.at_most(own, number(table.by.hi)))
+                for condition in entry.rest:
+                    holds = both(holds, (yield from self._with_integers(condition, there)))
+                holds = self._decide(holds)
+                if holds.kind == "false":
+                    continue
+                value = yield self._piece(entry.store.value, entry.first + inside, taken), there
+                chosen.append((holds, value))
+            result = None
+            if len({value for _, value in chosen}) > 1:
+                raise NotFollowed(f"{memory.name}, to one place of which several work-items write")
+            for holds, value in chosen:
+                if holds.kind == "true":
+                    result = value
+            made.append(result or (yield from self._earlier(memory, place, taken, last.number)))
+            at += taken
+        return expressions.join(made)
+
+    def _of_launch(self, memory: Memory, launch: Followed) -> _Table:
+        stores = launch.stores[memory]
+        by: "Optional[Atom]" = next(iter(launch.groups), None)
+        strides = {dict(store.offset.parts).get(by, 0) for store in stores} if by is not None else {0}
+        others = {a for store in stores for atom, _ in store.offset.parts if atom is not by for a in atom.free}
+        others |= {a for store in stores for a in terms.all_free(store.path) if a.known}
+        stride = next(iter(strides))
+        if by in others or len(strides) > 1 or stride <= 0:
+            by, stride = None, 0
+        unit = math.gcd(64, *(store.value.size for store in stores),
+                        *(f for store in stores for _, f in store.offset.parts), *(store.offset.constant for store in stores))
+        entries: "Dict[int, List[_Entry]]" = {}
+        count = 0
+        for store in stores:
+            offset = store.offset if by is None else store.offset - terms.of(by).times(stride)
+            if not all(a.known for a in offset.free):
+                raise NotFollowed(f"{memory.name}, which is written at an index that data select")
+            atoms = set(offset.free) | {a for step in store.when.loops for a in step.free} | set(store.when.phase.free)
+            atoms |= {a for a in terms.all_free(store.path) if a.known} | launch.items
+            if by is None:
+                atoms |= launch.groups
+            atoms.discard(by)
+            ordered = sorted(atoms, key=lambda a: a.number)
+            count += math.prod(a.hi - a.lo + 1 for a in ordered)
+            if count > MOST_STORED:
+                raise NotFollowed(f"{memory.name}, which too many steps write")
+            decided = [c for c in store.path if c.free <= atoms]
+            later = tuple(c for c in store.path if not c.free <= atoms)
+            for values, (place, phase) in _points(ordered, decided, [offset, store.when.phase]):
+                moment = self._moment(store.when, 0, dict(zip(ordered, values)))
+                entry = tuple(zip(ordered, values))
+                for first in range(0, store.value.size, unit):
+                    byte = place + first
+                    group, byte = divmod(byte, stride) if by is not None else (0, byte)
+                    entries.setdefault(byte // unit, []).append(_Entry(store, entry, first, phase, moment, 0, later, group))
+        return _Table(unit, ZERO, entries, by, stride)
+
+
+def _points(atoms: "Sequence[Atom]", path: "Sequence[Condition]", of: "Sequence[Term]") -> "Iterator[Tuple[Any, Any]]":
+    """Yield the values of variables that satisfy conditions, each with the values of terms."""
+    names = {atom: f"v{n}" for n, atom in enumerate(atoms)}
+    lines, waiting = ["def each():"], list(path)
+    for n in range(len(atoms) + 1):
+        for c in [c for c in waiting if c.free <= set(atoms[:n])]:
+            waiting.remove(c)
+            lines.append(" " * len(lines) + f"if {terms.python(c, names)}:")
+        if n < len(atoms):
+            lines.append(" " * len(lines) + f"for {names[atoms[n]]} in range({atoms[n].lo}, {atoms[n].hi + 1}):")
+    values = "".join(f"{name}, " for name in names.values())
+    lines.append(" " * len(lines) + f"yield ({values}), ({''.join(f'{terms.python(term, names)}, ' for term in of)})")
+    scope: "Dict[str, Any]" = {}
+    exec("\n".join(lines), scope)
+    return scope["each"]()
+
+
+def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
+    """Return the result of an operation, computed if it is one on integers and the operands are constants."""
+    if name.startswith("call "):
+        return of[0] if of[0] in of[1:] else expressions.apply(name, width, of[0])
+    if name in ("-", "mask", "!") and of[0].kind == "index" and of[0].parts[0].is_constant:
+        value = of[0].parts[0].constant
+        return expressions.index(number(-value if name == "-" else int((value != 0) == (name == "mask")) * (-1 if name == "mask" else 1)), width)
+    if name == "~" and of[0].kind == "index":
+        return expressions.inverted(of[0])
+    if name == "extend" and of[0].kind == "index":
+        return expressions.resized(of[0], width, True)
+    if name == "select" and of[0].kind == "index" and of[0].parts[0].is_constant:
+        return of[1] if of[0].parts[0].constant else of[2]
+    if len(of) == 2 and name in ("&", "|", "^", "+") and of[0].size == of[1].size:
+        return expressions.bitwise(name, *of)
+    if name == "truth" and of[0].kind == "index" and of[0].parts[0].is_constant or \
+            name == "bool" and of[0] in (expressions.index(ZERO, of[0].size), expressions.index(terms.ONE, of[0].size)):
+        return expressions.index(number(int(of[0].parts[0].constant != 0)), width)
+    if len(of) == 2 and all(each.kind == "index" and each.parts[0].is_constant for each in of) and of[0].size == of[1].size:
+        a, b = (each.parts[0].constant for each in of)
+        if name in ("+i", "-i", "*i", "&i", "|i", "^i"):
+            made = {"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}[name[0]]
+            return expressions.index(number(made), width)
+        half = 1 << 8 * of[0].size - 1
+        if name in ("==i", "!=i") or name in ("<i", ">i", "<=i", ">=i") and a < half and b < half:   # the same with and without sign
+            made = {"==": a == b, "!=": a != b, "<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[name[:-1]]
+            return expressions.index(number(int(made)), width)
+    return expressions.apply(name, width, *of)
+
+
+# ---- comparison ----
+
+Key = Tuple[Any, ...]
+Bag = Tuple[str, Any]  # an operation and its operands: a Counter, or for a choice a frozenset
+
+
+class Comparison:
+    """Compares values at a step with HLO's. steps: values of the variables, at which addresses are paired."""
+
+    def __init__(self, instances: Instances, steps: "List[Dict[Atom, int]]") -> None:
+        self.instances, self.steps = instances, steps
+        self.random = random.Random(1)
+        self.forms: "Dict[Key, Dict[Term, None]]" = {}
+        self.reads: "Dict[Expression, Key]" = {}
+        self.items: "Dict[Tuple[Expression, int], frozenset[object]]" = {}
+        self.bags: "Dict[Tuple[Expression, int], Bag]" = {}
+        self.numbers: "Dict[object, int]" = {}
+        self.wanted: "Dict[Expression, List[Bag]]" = {}
+        self.lost = ""
+
+    def _key(self, read: Expression) -> Key:
+        if read not in self.reads:
+            memory, offset = read.parts[0], read.parts[1]
+            for atom in offset.free:
+                for step in self.steps:
+                    if atom not in step:
+                        step[atom] = self.random.randint(atom.lo, atom.hi)
+            key = id(memory), read.size, tuple(terms.evaluate(offset, step) for step in self.steps)
+            self.reads[read] = key
+            self.forms.setdefault(key, {})[offset] = None
+        return self.reads[read]
+
+    def _atoms(self, part: "Any") -> "List[Expression]":
+        """Return the values of the integers in a term or a condition that were read from memory."""
+        found = []
+        for atom in sorted(part.free, key=lambda a: a.number):
+            if atom in self.instances.canonical:
+                found.append(self.instances.canonical[atom])
+            elif not atom.known:
+                self.lost = self.lost or "an integer that the walk does not follow"
+        return found
+
+    def of(self, root: Expression, wanted: "List[Bag]", which: int) -> "frozenset[object]":
+        """Return the elements that a value depends on. wanted: the reductions of HLO; a sum of a text that contains one
+        counts as that reduction. which: their number; 0 or less for the values
+        of HLO itself, less than 0 if it has reductions that must read each element once.
+        """
+        if (root, which) in self.items:
+            return self.items[root, which]
+        found: "Set[object]" = set()
+        waiting, seen = [root], {root}
+
+        def push(*more: Expression) -> None:
+            for one in more:
+                if one not in seen:
+                    seen.add(one)
+                    waiting.append(one)
+
+        while waiting:
+            each = waiting.pop()
+            kind, parts = each.kind, each.parts
+            if each is not root and (each, which) in self.items:
+                found |= self.items[each, which]
+            elif kind == "read":
+                if ops_key(parts[0]) != "table":
+                    found.add(self._key(each))
+                push(*self._atoms(parts[1]))
+            elif kind == "index":
+                push(*self._atoms(parts[0]))
+            elif kind == "if":
+                push(*self._atoms(parts[0]), *parts[1:])
+            elif kind == "part":
+                push(parts[0])
+            elif kind == "join":
+                push(*parts)
+            elif kind == "apply":
+                name = parts[0]
+                if name == "reduce custom":
+                    self.lost = self.lost or "a reduction by a combination of operations"
+                op = _SUMS.get(name)
+                if op is None and _LARGEST.fullmatch(name) and which:
+                    key = self._largest(each, wanted, which)
+                    if key:
+                        found.add(key)
+                    else:
+                        push(*parts[1:])
+                elif op is None:
+                    push(*parts[1:])
+                elif which <= 0:
+                    if name.startswith("reduce "):
+                        found.add(_token(self.bag(each, op, wanted, which)))
+                    else:
+                        push(*parts[1:])
+                else:
+                    rest, tokens = self._matched(each, op, wanted, which)
+                    found |= tokens
+                    push(*rest)
+            elif kind == "lost":
+                self.lost = self.lost or parts[0]
+        made = frozenset(found)
+        self.items[root, which] = made
+        return made
+
+    def _largest(self, top: Expression, wanted: "List[Bag]", which: int) -> object:
+        """Return a maximum or another choice among elements as one item, if HLO has a reduction that chooses among them."""
+        if which < 0 and not top.parts[0].startswith("reduce "):
+            return None
+        key = "choice", self._united(top, wanted, which)
+        return key if which < 0 or any(bag[0] == "choice" and bag[1] == key[1] for bag in wanted) else None
+
+    def _united(self, top: Expression, wanted: "List[Bag]", which: int) -> "frozenset[object]":
+        found, waiting, seen = set(), [top], {top}  # type: Set[object], List[Expression], Set[Expression]
+        while waiting:
+            each = waiting.pop()
+            if each.kind == "apply" and _LARGEST.fullmatch(each.parts[0]):
+                for kid in each.parts[1:]:
+                    if kid not in seen:
+                        seen.add(kid)
+                        waiting.append(kid)
+            else:
+                found |= self.of(each, wanted, which)
+        return frozenset(found)
+
+    def leaves(self, top: Expression, op: str) -> "List[Expression]":
+        """Return the operands of a tree of one operation."""
+        found: "List[Expression]" = []
+        family = {"fma": "add"}.get(op, op)
+        waiting = [top]
+        while waiting:
+            each = waiting.pop()
+            inner = each
+            while True:     # look through conversions
+                if inner.kind == "apply" and _SAME_NUMBER.fullmatch(inner.parts[0]) and inner.parts[0] not in _SUMS:
+                    varying = [p for p in inner.parts[1:] if p.kind not in ("number", "index")]
+                    if len(varying) != 1:
+                        break
+                    inner = varying[0]
+                elif inner.kind == "part":
+                    inner = inner.parts[0]
+                elif inner.kind == "join" and len([p for p in inner.parts if p.kind not in ("number", "index")]) == 1:
+                    inner = next(p for p in inner.parts if p.kind not in ("number", "index"))
+                else:
+                    break
+            own = _SUMS.get(inner.parts[0]) if inner.kind == "apply" else None
+            if own == "fma" and family == "add" and len(inner.parts) == 4:
+                found.append(expressions.apply("product", inner.size, *inner.parts[1:3]))
+                waiting.append(inner.parts[3])
+            elif own == family:
+                waiting += inner.parts[1:]
+            else:
+                found.append(each)
+        return found
+
+    def bag(self, top: Expression, op: str, wanted: "List[Bag]", which: int) -> Bag:
+        """Return the operands of a tree of one operation, each as the set of elements that it depends on."""
+        if (top, which) not in self.bags:
+            counted: "Counter[object]" = Counter()
+            for leaf in self.leaves(top, op):
+                key = self.of(leaf, wanted, which)
+                if key:
+                    counted[key] += 1
+            self.bags[top, which] = {"fma": "add"}.get(op, op), counted
+        return self.bags[top, which]
+
+    def _matched(self, top: Expression, op: str, wanted: "List[Bag]", which: int) -> "Tuple[List[Expression], Set[object]]":
+        """Return the reductions of HLO that a tree of a text contains, and the other operands of the tree."""
+        leaves = self.leaves(top, op)
+        family = {"fma": "add", "addi": "add", "multiplyi": "multiply"}.get(op, op)
+        tokens: "Set[object]" = set()
+        if any(name == family and 0 < sum(counted.values()) <= len(leaves) for name, counted in wanted):
+            keys = [self.of(leaf, wanted, which) for leaf in leaves]
+            own = Counter(key for key in keys if key)
+            for bag in wanted:
+                name, counted = bag
+                if name == family and all(own[key] >= times for key, times in counted.items()):
+                    own -= counted
+                    tokens.add(_token(bag))
+            rest = []
+            for leaf, key in zip(leaves, keys):
+                if own[key] > 0:
+                    own[key] -= 1
+                    rest.append(leaf)
+            return rest, tokens
+        return leaves, tokens
+
+    def same(self, does: Expression, says: Expression) -> bool:
+        """Return true if two values depend on the same elements, at the steps of this comparison."""
+        if time.perf_counter() > self.instances.until:
+            raise NotFollowed("values of too many elements")
+        wanted = self._wanted(says)
+        one = self.of(says, [], -1 if wanted else 0)
+        which = self.numbers.setdefault(tuple(_token(bag) for bag in wanted), len(self.numbers) + 1)
+        return self.of(does, wanted, which) == one and not self.lost
+
+    def _wanted(self, says: Expression) -> "List[Bag]":
+        """Return the reductions of HLO's value, if there is one that must read each element once."""
+        if says in self.wanted:
+            return self.wanted[says]
+        bags: "List[Bag]" = []
+        choices: "List[Bag]" = []
+        waiting, seen = [says], {says}
+        while waiting:
+            each = waiting.pop()
+            kids = [p for p in each.parts if isinstance(p, Expression)] + [
+                value for p in each.parts if isinstance(p, (Term, Condition)) for value in self._atoms(p)]
+            name = each.parts[0] if each.kind == "apply" else ""
+            if name.startswith("reduce ") and name in _SUMS:
+                bags.append(self.bag(each, _SUMS[name], [], -1))
+                kids = self.leaves(each, _SUMS[name])
+            elif name.startswith("reduce ") and _LARGEST.fullmatch(name):
+                choices.append(("choice", self._united(each, [], -1)))
+            for kid in kids:
+                if kid not in seen:
+                    seen.add(kid)
+                    waiting.append(kid)
+        made = sorted(bags, key=lambda bag: -sum(bag[1].values())) + choices if bags else []
+        self.wanted[says] = made
+        return made
+
+    def different(self) -> "List[Condition]":
+        """Return the conditions that paired addresses differ."""
+        found: "Dict[Condition, None]" = {}
+        for forms in self.forms.values():
+            first, *others = forms
+            for other in others:
+                condition = terms.negated(terms.equal(first, other))
+                if condition.kind != "false":
+                    found[condition] = None
+        return list(found)
+
+
+def _token(bag: Bag) -> object:
+    return "reduction", bag[0], bag[1] if bag[0] == "choice" else frozenset(bag[1].items())
+
+
+def ops_key(memory: Memory) -> str:
+    return memory.key[0] if isinstance(memory.key, tuple) else ""
+
+
+__all__ = ["ONCE", "SAMPLES", "Comparison", "Followed", "Instances", "Needs"]
