@@ -2,9 +2,9 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Include every sett header and convert between their types. A tiled layout is a map from logical indices to a linear position;
-  this header returns that map and its inverse, so that layouts compose with all other maps. It also compares and converts
-  layouts in any notation.
+  This header includes every sett header and converts between their types. A tiled layout is a map from logical indices to a
+  linear position; this header returns that map and its inverse, so that layouts compose with all other maps. It also compares
+  and converts layouts in any notation.
 
 INCLUDE
   Copy all sett headers into one folder. C11 or C++17, freestanding.
@@ -34,7 +34,7 @@ A FIRST LOOK
     (d0, d1) -> (d1 * 3 + d0), domain: d0 in [0, 2], d1 in [0, 4]
 
 THE MODEL
-  sett_layout_map        (d0, .., dn) -> (position): from logical indices to positions; each tile is a quotient and a remainder
+  sett_layout_map        (d0, .., dn) -> (position): from logical indices to positions; a tile splits an index into a quotient and a remainder
       f32[3,5]{1,0:T(2,2)}   (d0, d1) -> ((d0 floordiv 2) * 12 + (d1 floordiv 2) * 4 + (d0 mod 2) * 2 + d1 mod 2), ...
   sett_layout_unmap      (d0) -> (i0, .., in): from positions to logical indices; constraints exclude padding
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
@@ -61,10 +61,10 @@ THE MODEL
 
   sett_any               a layout in any of the notations. Two layouts are the same if they are the same function: from the logical
                          index to an offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical
-                         index (Triton, Mosaic, IREE). In which direction sett_notation.h keeps a layout makes no difference
+                         index (Triton, Mosaic, IREE). The direction in which sett_notation.h keeps a layout does not matter
       f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
       f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
-  sett_any_convert       the same function in another notation, or a no with values of the function that no layout of that notation has
+  sett_any_convert       the same function in another notation, or a no, with values that no layout in that notation can have
       f32[64,64]{1,0:T(32,32)(16,16)}       to CuTe      ((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024)), to oneDNN AB2a2b16a16b
       {dim0 = [[1], [3]]} -> {offset = 4}   to CuTe      S<1,0,1> o 0 o 4:1
       2x17x3x3@aBcd16b                      to CuTe      no: 17 is no multiple of 16
@@ -73,13 +73,13 @@ THE MODEL
                          shared memory (sett_move.h)
       {register = [[1]], lane = [[2]]} -> {d = 4}   {register = [[2]], lane = [[1]]} -> {d = 4}   1 shuffle
   sett_any_reorder       how an array in memory is moved from one layout to another by sett_relayout.h. The padding of a oneDNN tag is not
-                         read, and is written with zeros
+                         read; in the destination, the caller sets it to 0 (see sett_any_reordered)
       2x17x3x3@nChw16c      2x17x3x3@nchw                                          306 elements, 270 places not read
 
 FUNCTIONS
   any notation      sett_any_parse, _print, _map  text                            sett_any_same          compare as functions
                     sett_any_convert             to another notation             sett_any_move          from threads to threads
-                    sett_any_in_memory           choose move or reorder          sett_any_reorder       from memory to memory
+                    sett_any_in_memory           are both in memory?             sett_any_reorder       from memory to memory
   tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      to and from memory order
                     sett_layout_physical         a map between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
@@ -94,22 +94,21 @@ LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
   3 same           (tests/layouts/test_convert.py) the answer of sett_any_same is that of an enumeration, and its witness is the first point
                    at which the layouts differ.
   4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function, and can be converted back to the same
-                   function. The values in a no are those of the layout.
+                   function. The values in a no are values of the layout.
   5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as plain loops that compute the op,
                    from output to operand and back. It does not relate padding to anything.
-  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, except that it may also use the
-                   places in shared memory that sett_notation_shared chooses.
-  7 reorder        (tests/layouts/test_move.py) sett_relayout, with the two shapes that sett_any_reorder(a, b) returns, moves every element from its
-                   offset in a to its offset in b.
-                   To all other places it writes only zeros.
+  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables (sett_move_table) of both layouts, except that
+                   elements may also be placed in shared memory as sett_notation_shared places them.
+  7 reorder        (tests/layouts/test_move.py) sett_relayout_run, with a plan for the two shapes that sett_any_reorder(a, b) returns, moves every
+                   element from its offset in a to its offset in b. It may set other places of b to the fill element, but writes no other value.
 
 ANSWERS (in all sett headers)
   If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
   1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
   says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
-  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
-  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
-  field count of a list is the number of its entries.
+  output parameter (sett_map_fits returns it as a negative number). A size, place or index that does not exist is -1. A
+  function that returns an error code returns 0 if there is no error. Output parameters are always written; without a value,
+  they become -1 or 0. The field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -174,8 +173,9 @@ SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
                                      int64_t threads);
 /* Return the map from an element's index to its subgroup, thread and slot. Of several owners, it gives the one with the smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
-/* Return the nested layout that has the given map, which must have the form of sett_nested_map. If no thread id changes the
- * index along a dimension, the size of its thread tile follows from the step of the index when its outer, batch or subgroup digit grows by 1. */
+/* Return the nested layout that has the given map, which must have the form of sett_nested_map. If the thread id
+ * does not change the index along a dimension, thread_tile follows from the next digit whose tile is not 1 (outer, batch or subgroup): the index
+ * grows by thread_tile * element_tile when this digit grows by 1. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* Return the map from each slot to the linear position of its element, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
@@ -217,7 +217,7 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
 /* Compare two layouts as functions. A layout is one of two kinds of function, and layouts of different kinds are never equal.
  * The first kind is an offset as a function of the logical index. These layouts are of this kind:
  *     CuTe, strides, oneDNN tags and arrays of XLA;
- *     linear layouts with the only output `offset`, or with the only input `offset` (these are inverted).
+ *     linear layouts whose only output is `offset`, or whose only input is `offset` (these are inverted).
  * The second kind is a logical index as a function of the owner (register, lane, warp, block):
  *     Triton's distributions over threads;
  *     IREE, where a slot is the register, a thread the lane, and a subgroup the warp;
@@ -259,36 +259,38 @@ typedef struct sett_any_made {
  * layout reorders the digits of a dimension or XORs its bits. Some of XLA's tiles give such layouts, but no search for these tiles is made. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
-/* Return the cheapest plan that moves an array from distribution a over threads to distribution b: sett_move_plan of the tables of both layouts.
+/* Return the cheapest plan that moves an array from distribution a over threads to distribution b. sett_move_plan makes it from tables of both layouts.
  *     bits:   size of an element.
- *     lanes:  number of lanes of a warp. 0: the number that a layout states, or else 64 if an IREE layout has 33 to 64
- *             threads, or else 32.
+ *     lanes:  number of lanes of a warp. 0: the number in a layout that is neither IREE's nor (thread, value). Without such a layout: 64 if an IREE
+ *             layout has 33 to 64 threads; the threads of a (thread, value) layout if they are fewer than 32 and the other layout has no more; else 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register, a thread is warp * lanes + lane.
  *     CuTe with coordinates:   its modes are register, lane, warp, block in this order.
  *     CuTe with two modes:     (thread, value). The result is an integer: the linear index, in which the first dimension is fastest.
- * Ids of IREE wrap. A thread that exists in only one layout holds no element in the other, so the numbers of warps may differ, and the threads of a CuTe
+ * Ids of IREE wrap. In the other layouts, a thread beyond the last holds no element, so the numbers of warps may differ, and the threads of a CuTe
  * layout need not fill their warps. If an array's sizes are not powers of two, registers of Triton that are outside the array hold no element.
- * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, if an element moves to another block, or if two
- * blocks move differently. */
+ * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, or if an element moves to another block. If two
+ * blocks move differently, the error is SETT_MOVE_ERROR_BLOCKS. */
 SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
 /* A reorder: how an array in memory moves from layout a to layout b. The shapes `from` and `to` are a and b, converted to arrays of XLA.
- * sett_relayout moves the array from one to the other. If a conversion fails, the answer is that of sett_any_convert.
- * The padding of a oneDNN tag is not read, and is written with zeros. Gaps between strides are not written. */
+ * sett_relayout_run moves the array from one to the other. If a conversion fails, the answer is that of sett_any_convert.
+ * The padding of a oneDNN tag is not read. If b is a tag, the caller sets its padding to 0: pass a zero to sett_relayout_prepare as the fill element,
+ * and set the positions from sett_tile_positions(&to) to to_places - 1 to 0. Gaps between strides are not written. */
 typedef struct sett_any_reordered {
   sett_any_answer answer;
-  int blamed; /* if the answer is no, the layout that has no shape: 0 for a, 1 for b, -1 for both */
+  int blamed; /* the layout whose conversion failed: 0 for a, 1 for b; -1: none */
   sett_tile_shape from, to;
   /* elements of the array; positions in memory up to the end of each layout (for a oneDNN tag, including its padding) */
   int64_t elements, from_places, to_places;
-  int64_t zeros; /* number of positions of b that hold no element, and become 0 */
+  int64_t zeros; /* number of positions of b that hold no element, if b is a oneDNN tag; otherwise 0 */
   /* number and maximum length of runs of elements that are contiguous in both layouts; -1 if b has more than 2^22 positions */
   int64_t runs, longest;
 } sett_any_reordered;
 /* Return 1 if both layouts are arrays in memory, and at least one is not a CuTe layout. (Two CuTe layouts may also be layouts of threads.) */
 SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
+/* Return how an array moves from layout a to layout b. bits: size of an element, 8, 16, 32 or 64. */
 SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
