@@ -366,8 +366,11 @@ class Element:
 
     def _start(self, of: Instruction, index: Index, size: int, part: int) -> Term:
         """Return the start index of a slice along a dimension. It is read from an element, and clamped so that the
-        slice stays inside. size: of the dimension; part: of the slice.
+        slice stays inside. size: of the dimension; part: of the slice. A slice of the whole dimension starts at 0 and
+        reads no integer.
         """
+        if size == part:
+            return ZERO
         at = self.integer(self.of(of, index), of.shape.dtype)
         at = terms.chosen(terms.less(at, ZERO), ZERO, at)
         most = number(size - part)

@@ -47,6 +47,7 @@ class Passing:
     stores: the stores to each memory, each with the number of its launch.
     failed: the launches whose stores are not known, with the arrays that they access.
     of_atom: the expressions of integers that were read from memory.
+    ends: for a variable that a loop changes, its value before the loop and at the end of a step.
     """
 
     def __init__(
@@ -54,8 +55,9 @@ class Passing:
         stores: "Dict[Memory, List[Tuple[int, Store]]]",
         failed: "Sequence[Tuple[int, Set[Memory]]]",
         of_atom: "Dict[Atom, Expression]",
+        ends: "Dict[Expression, Tuple[Expression, Expression]]",
     ) -> None:
-        self.stores, self.failed, self.of_atom = stores, failed, of_atom
+        self.stores, self.failed, self.of_atom, self.ends = stores, failed, of_atom, ends
         self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
         self.written: "Dict[object, bool]" = {}
         # true if several stores may serve a read, so that it is not known which of them is the last
@@ -110,7 +112,7 @@ class Passing:
         width = read.size
         if store.value.size % width:
             raise NotFollowed(f"{read.parts[0].name}, of which a read takes parts of two elements")
-        copy = Copy(kept, self.of_atom)
+        copy = Copy(kept, self.of_atom, self.ends)
         offset = copy.term(store.offset)
         path = [copy.condition(expressions.certain(c, {})) for c in store.path]
         made = []
@@ -196,8 +198,13 @@ class Copy:
     except those in `kept` and a template's parameters.
     """
 
-    def __init__(self, kept: "Set[Atom]", of_atom: "Dict[Atom, Expression]") -> None:
-        self.kept, self.of_atom = kept, of_atom
+    def __init__(
+        self,
+        kept: "Set[Atom]",
+        of_atom: "Dict[Atom, Expression]",
+        ends: "Dict[Expression, Tuple[Expression, Expression]]",
+    ) -> None:
+        self.kept, self.of_atom, self.ends = kept, of_atom, ends
         self.atoms: "Dict[Atom, Term]" = {}
         self.known: "Dict[Expression, Expression]" = {}
 
@@ -212,6 +219,10 @@ class Copy:
                     (new,) = made.free
                     self.of_atom[new] = self.expression(self.of_atom[atom])
         return self.atoms[atom]
+
+    def _step(self, atom: Atom) -> Atom:
+        (made,) = self._atom(atom).free
+        return made
 
     def _copied(self, of: "Any") -> "Any":
         for atom in sorted(of.free, key=lambda a: a.number):
@@ -250,6 +261,16 @@ class Copy:
                 for atom in sorted(parts[0].free, key=lambda a: a.number)
             ]
             return expressions.apply("choice", of.size, *read, a, b)
+        if kind == "fold":
+            steps = tuple(self._step(atom) for atom in parts[1])
+            return Expression(kind, of.size, self.expression(parts[0]), steps, *map(self.expression, parts[2:]))
+        if kind == "carried":
+            made = Expression(kind, of.size, (*parts[0], next(terms._numbers)), self._step(parts[1]))
+            self.known[of] = made
+            if of in self.ends:
+                entry, end = self.ends[of]
+                self.ends[made] = self.expression(entry), self.expression(end)
+            return made
         if kind in ("apply", "part", "join"):
             return Expression(kind, of.size, *(self.expression(p) if isinstance(p, Expression) else p for p in parts))
         return of

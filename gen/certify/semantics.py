@@ -209,7 +209,7 @@ class Semantics:
                 if store.memory.space == "global" or other is walked:
                     stores.setdefault(store.memory, []).append((other.number, store))
         failed = [(other.number, other.memories) for other in self.walked if other.problem]
-        passing = Passing(stores, failed, self.of_atom)
+        passing = Passing(stores, failed, self.of_atom, self.ends)
         try:
             for store in results:
                 failure = self._store(store, walked, passing, solvers)

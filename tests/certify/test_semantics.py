@@ -182,6 +182,9 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
     ("  x = f32[9,16] parameter(0)\n  k = s32[] parameter(1)\n  z = s32[] constant(0)\n"
      "  ROOT y = f32[4,16] dynamic-slice(x, k, z), dynamic_slice_sizes={4,16}\n",
      "const int k = *(__global const int *)p1, n = k < 0 ? 0 : k > 4 ? 4 : k; r0[i] = p0[i + n * 16];", "refuted", "but HLO says"),
+    # a slice of the whole dimension starts at 0, whatever the start index is
+    ("  x = f32[4,16] parameter(0)\n  k = s32[] parameter(1)\n  ROOT y = f32[4,16] dynamic-slice(x, k, k), dynamic_slice_sizes={4,16}\n",
+     "r0[i] = p0[i];", "proved", ""),
     ("  x = f32[9,16] parameter(0)\n  k = s32[4,1] parameter(1)\n  ROOT y = f32[4,16] gather(x, k), offset_dims={1}, "
      "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,16}\n",
      "const int k = ((__global const int *)p1)[g], n = k < 0 ? 0 : k > 8 ? 8 : k; r0[i] = p0[n * 16 + t];", "proved", ""),
@@ -286,3 +289,24 @@ def test_partial_results_pass_between_work_items(tmp_path: Path, target: str, th
     """A sum of a row by several work-items reads each element once."""
     found = by_hand(tmp_path, ROW, body.replace(*change) if change[0] else body, [256], 4, 4, threads, "", target)
     assert found.meant is not None and (found.meant.kind == "proved") == (kind == "proved"), found.line()
+
+
+MAX = "  x = f32[100,4,16] parameter(0)\n  z = f32[] constant(0)\n  m = f32[4,16] reduce(x, z), dimensions={0}, to_apply=larger\n" \
+      "  ROOT y = f32[4,16] reverse(m), dimensions={1}\n"
+LARGER = "larger {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] maximum(a, b)\n}\n"
+PASSED = "__local float part[16]; float a = 0.0f; for (uint k = 0; k < 100; ++k) a = fmax(a, p0[k * 64 + i]); part[t] = a; " \
+         "barrier(CLK_LOCAL_MEM_FENCE); r0[i] = part[15 - t];"
+
+
+@pytest.mark.parametrize("dimension, change, kind", [
+    ("1", ("", ""), "proved"),
+    ("1", ("15 - t", "t"), "refuted"),
+    ("1", ("15 - t", "14 - t % 15"), "refuted"),
+    ("1", ("p0[k * 64 + i]", "p0[k * 64 + (i ^ 1)]"), "refuted"),
+    ("", ("", ""), "refuted"),      # without the reverse, each work-item must read what it has stored
+    ("", ("15 - t", "t"), "proved"),
+])
+def test_a_long_reduction_passes_through_shared_memory(tmp_path: Path, dimension: str, change: "Tuple[str, str]", kind: str) -> None:
+    """The reduction belongs to the work-item that stored it, not to the one that reads it."""
+    found = by_hand(tmp_path, MAX.replace("={1}\n", f"={{{dimension}}}\n"), PASSED.replace(*change) if change[0] else PASSED, [6400], 64, computations=LARGER)
+    assert found.meant is not None and found.meant.kind == kind, found.line()
