@@ -23,7 +23,7 @@ from gen.schedule.devices import ThreadsNumbers
 
 def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -> List[int]:
     """Return, for each kernel, the maximum number of threads that make it faster. Giving a part of the work to a
-    further thread takes `device.threads.hand_over` nanoseconds. An underestimate of the work only means that fewer
+    further thread takes `device.threads.hand_over` nanoseconds (`matrix_hand_over` with matrix instructions). An underestimate of the work only means that fewer
     threads are used.
 
     matrix: true for a processor with matrix instructions, for the kernels that use these.
@@ -36,10 +36,11 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
         # later kernels of a nest only combine the totals of its first kernel
         numbers = device.threads
         if matrix and kernel.matrix:
-            numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix], core_bytes=numbers.matrix_bytes)
+            numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix], core_bytes=numbers.matrix_bytes,
+                              hand_over=numbers.matrix_hand_over)
         steps = operations(kernel.nest, numbers) / kernel.loop.lanes if first else 0
         nanoseconds = max(moved / numbers.core_bytes, steps * numbers.vector_time)
-        counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.threads.hand_over))))
+        counts.append(max(1, min(kernel.blocks, int(nanoseconds / numbers.hand_over))))
     return counts
 
 

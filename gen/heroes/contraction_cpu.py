@@ -191,7 +191,7 @@ class Words:
     @property
     def pack(self) -> str:
         """Return the name of the function that copies units to a panel."""
-        return f"pack_{self.units}"
+        return f"pack_{self.units}" + f"_in_groups_of_{self.group}" * (self.group > 1)
 
     @staticmethod
     def of(nest: Contraction, schedule: ContractionSchedule, context: Context) -> Words:
@@ -276,6 +276,8 @@ class ContractionCpuRecord:
     lines, rows: numbers of lines and rows of a block; last_lines, last_rows: of the last block.
     part_rows: number of rows of each block before the last one, if the last block has fewer rows and the number is no
         multiple of a tile's rows; else 0.
+    packed: number of elements of a work-item's panel; 0: there is none.
+    apart: distance in `units` between neighbouring elements of a group.
     columns: number of columns of the result.
     lanes: number of lanes of a unit.
     all_units: number of units of a row.
@@ -296,6 +298,7 @@ class ContractionCpuRecord:
     epilogue, epilogue_leads: the buffers and leading dimensions that the function of a tile's epilogue accesses.
     step: the epilogue of a unit.
     element: the epilogue of an element, for rows that are shorter than a unit.
+    discarded: C conditions. If one is true, no kernel uses the block's results.
     leads: the leading dimensions of `single`, of `units` and of the totals that the caller passes ("": none).
     """
 
@@ -319,6 +322,7 @@ class ContractionCpuRecord:
     last_rows: int
     part_rows: int
     packed: int
+    apart: int
     columns: int
     lanes: int
     all_units: int
@@ -341,6 +345,7 @@ class ContractionCpuRecord:
     epilogue_leads: List[str]
     step: Optional[StepCode]
     element: Optional[StepCode]
+    discarded: List[str]
     leads: "Tuple[str, str, str]"
 
     def of_single(self, distance: int) -> str:
@@ -411,9 +416,16 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
                 and math.prod(digit.size for digit in nest.outer) >= numbers.wide_items * rows:
             tile, most = row_tile, all_units
         packed, whole = _is_packed(nest, context), _is_whole(nest, context)
-        if packed and whole and math.gcd(nest.steps[-1].units // nest.unit, SETS) <= numbers.row_sets:
+        if packed and whole and nest.apart == 1 \
+                and math.gcd(nest.steps[-1].units // nest.unit, SETS) <= numbers.row_sets:
             packed, most, tile = False, all_units, row_tile
-        if packed:
+        if nest.apart > 1:
+            wide = all_units >= numbers.wide_groups
+            units, chunk = numbers.panel_of_groups if wide else numbers.small_panel_of_groups
+            most, tile = min(units, all_units), min(numbers.units, all_units)
+            items = math.prod(digit.size for digit in nest.outer) // rows * -(-all_units // most)
+            block = -(-rows // min(-(-numbers.groups_items // items), -(-rows // numbers.rows)))
+        elif packed:
             most, block, chunk = min(numbers.packed_units, all_units), numbers.packed_rows, numbers.packed_chunk
             if whole:
                 tile, most = row_tile, all_units
@@ -510,6 +522,8 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
     and enough rows share the panel.
     """
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
+    if nest.apart > 1:
+        return True
     if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype \
             or nest.next_unit != unit or panels is None or _is_skinny(nest, context):
         return False
@@ -688,6 +702,27 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
     return compose(block, by_dims)
 
 
+def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str) -> "List[str]":
+    """Return C conditions. If one of them is true for a work-item, no kernel uses the results of its block."""
+    conditions: "List[str]" = []
+    counts_of = {_row(nest): schedule.rows, _line(nest): schedule.lines, "unit": schedule.units, "lane": nest.unit}
+    for text in nest.discarded if schedule.to and not nest.overlap else ():
+        flat = compose(_positions(nest), text)
+        strides = [(algebra.access(flat, name)[0].stride, counts_of.get(name, 1)) for name in
+                   (v.name for v in algebra.info(flat).variables)]
+        if any(stride is None for stride, count in strides if count > 1):
+            continue
+        most = sum(max(0, stride or 0) * (count - 1) for stride, count in strides)
+        begin = algebra.info(_begin(nest, schedule, flat))
+        ((low, _, value, _),) = begin.results
+        if low + most >= 0:
+            continue
+        box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in begin.variables)
+        above = algebra.simplify(f"({', '.join(v.name for v in begin.variables)}) -> (({value}) - ({low})), domain: {box}")
+        conditions.append(f"{algebra.c_text(above, index_type, 'compared').results[0]} < {-low - most}")
+    return conditions
+
+
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
     """Return the blocks of columns, grouped by size. The last block is a group of its own if its last unit shares
     columns with the unit before it.
@@ -732,7 +767,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
                                                            ahead=numbers.packed_ahead))
     if nest.windows:
         context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
-    if not nest.covered:
+    discarded = _discarded(nest, schedule, index_type)
+    if not nest.covered or discarded:
         context.helpers.texts.setdefault(words.clear, macro("parts/contraction.j2", "clear", d=d, w=words, lanes=nest.unit))
     placing, _ = Placing.of([(name, size) for name, size in counts(nest, schedule) if size > 1],
                              schedule.threads, index_type)
@@ -778,14 +814,14 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         nest.row.single, -1 if nest.wide is None else nest.wide, nest.next_unit, schedule.lines, schedule.line_blocks,
         nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
         last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows)),
-        schedule.runs * schedule.chunk * schedule.units * nest.unit * schedule.packed,
+        schedule.runs * schedule.chunk * schedule.units * nest.unit * nest.group * schedule.packed, nest.apart,
         nest.columns, nest.unit,
         nest.all_units, schedule.tile_units, schedule.ahead, schedule.far,
         schedule.runs == 1 and bool(nest.steps) and nest.steps[-1].units == schedule.units * nest.next_unit,
         schedule.every, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, loops,
-        total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element,
+        total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element, discarded,
         (nest.single.shape.lead, nest.units.shape.lead, nest.partition.roots[0].shape.lead if schedule.to else ""))
     return Kernel(grid, nest, passed, Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
                   Report(seen, code, leads=record.all_leads), matrix=words.matrix)

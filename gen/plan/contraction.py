@@ -18,7 +18,7 @@ Within a cell, both operands move by constant strides. The algebra proves that a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
@@ -113,8 +113,11 @@ class Contraction(Nest):
         unit begins earlier, so that it overlaps the unit before it.
     next_unit, last_unit: the distance in `units` from the first unit to the second, and to the last.
     steps: the digits of the sum, major first.
-    group: the number of adjacent elements of each operand that one step multiplies for a column.
+    group: the number of elements of each operand that one step multiplies for a column. They are adjacent in `single`.
+    apart: the distance in `units` between neighbouring elements of a group. Unless it is 1, a kernel copies `units` to
+        panels in which they are adjacent.
     windows: the windows that are divided into several cells.
+    discarded: maps from a position to an integer. Where one of them is negative, no kernel uses the result.
     """
 
     dot: Instruction
@@ -134,7 +137,9 @@ class Contraction(Nest):
     last_unit: int
     steps: Tuple[Digit, ...]
     group: int
+    apart: int
     windows: Tuple[Window, ...]
+    discarded: Tuple[str, ...] = field(default=(), init=False)
 
     @property
     def sizes(self) -> "List[int]":
@@ -355,13 +360,14 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         if group > 1 or single["lane"] or single["part"] <= 0 or units["part"] != each:
             return None
         wide, part = single["unit"], (each, single["part"])
-    if units["lane"] != group or (single["lane"] or single["unit"]) and wide is None:
+    if units["lane"] not in (1, group) or (single["lane"] or single["unit"]) and wide is None:
         return None
     divided = [n for n, each in enumerate(found) if each.place]
     places, taps = ({found[n][field]: k for k, n in enumerate(divided)} for field in (1, 2))
     counts = {**main.loops, **{each.tap: max(cell.taps for cell in each.along.cells) for each in found}}
     sums = [Digit(size, single[name], units[name], 0, taps.get(name)) for name, size in counts.items()]
-    if group > 1 and sums.pop() != Digit(group, 1, 1):
+    inner = sums.pop() if group > 1 else Digit(1, 1, 1)
+    if (inner.size, inner.single) != (group, 1) or units["lane"] != (group if inner.units == 1 else 1):
         return None
     steps = _merged(sorted(sums, key=lambda digit: (-abs(digit.units), -abs(digit.single))))
     joined = _joined(steps)
@@ -382,7 +388,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         begin, end = (_begin(each, dot, of, found) for each in (main, last))
         if begin is None or end is None:
             return None
-        last_unit = end - begin - (unit - columns % unit) * group
+        last_unit = end - begin - (unit - columns % unit) * units["lane"]
     shared = [k for k, digit in enumerate(outer) if not digit.units and not digit.strips]
     rows = max(shared, key=lambda k: (outer[k].size, k), default=None)
     lines = max((k for k in shared if k != rows), key=lambda k: (outer[k].size, k), default=None)
@@ -392,7 +398,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
                                                     (main.buffers[1 - of], main.buffers[of]))]
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
                        (starts[0], starts[1]), wide, part, outer, rows, lines, tuple(order), columns, unit,
-                       units["unit"] or unit * group, last_unit, steps, group, tuple(windows))
+                       units["unit"] or unit * units["lane"], last_unit, steps, group, inner.units, tuple(windows))
 
 
 def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int) -> str:

@@ -634,7 +634,8 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
         return None
     unit = LINE // dtypes.storage_bytes(kind)
     if math.prod(loop_sizes(product)) >= 2 * LINE // unit:
-        value = _grouped(x, product, operands, of, j, _panel_width(size, kind, panels.group_units), panels)
+        width = _panel_width(size, kind, panels.group_units) if rows > panels.item_rows or size < unit else 0
+        value = _grouped(x, product, operands, of, j, width, panels)
         if value:
             return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
     both, contracted = [x.convert(operand, kind) for operand in operands], Sides.of(product, 1 - of).contracted
@@ -730,7 +731,11 @@ def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
              width: int, panels: Panels) -> Optional[Instruction]:
-    """Return the product of groups of narrow numbers. Return None if tiles do not multiply groups of these types."""
+    """Return the product of groups of narrow numbers. Return None if tiles do not multiply groups of these types.
+
+    width: the number of columns of a panel. 0: each work-item copies its columns to a panel of its own, if the operand
+        is in memory and the columns are contiguous.
+    """
     both, side = _groups(x, dot, operands, panels), Sides.of(dot, of)
     if not both:
         return None
@@ -738,7 +743,10 @@ def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
         both[1 - of] = _stored(x, both[1 - of])
     batch, count = len(side.batch), len(side.batch) + len(side.kept)
     grouped = Sides(tuple(range(batch)), tuple(range(batch, count)), (count, count + 1))
-    both[of] = _in_panels(x, both[of], grouped, (*side.batch, *side.kept).index(j), width, both[of].shape.dims[-1])
+    column = (*side.batch, *side.kept).index(j)
+    if width or not _strides(both[of], column):
+        width = width or _panel_width(both[of].shape.dims[column], _sum_type(dot), panels.group_units)
+        both[of] = _in_panels(x, both[of], grouped, column, width, both[of].shape.dims[-1])
     return _of_groups(x, array_shape(_sum_type(dot), dot.shape.dims, dot.shape.minor_to_major), both, of, batch)
 
 

@@ -213,6 +213,9 @@ class Panels(NamedTuple):
         PoCL that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59 ms; bf16 0.54 ms, as f32 0.26 ms).
     group_units: widths of a panel of groups, as in `units`. By AMX in two threads, 1024x1024x1024 of bf16 takes 1.58
         ms and of s8 0.73 ms; in panels of 16 units 1.67 and 0.80 ms.
+    item_rows: maximum number of rows of a product of groups for which each work-item copies its columns to a panel of
+        its own; 0: no product (bf16, 2T, in panels of the work-items and in common panels: 256x256x256 17 and 35 us;
+        512x512x512 0.143 and 0.163 ms; 1024x1024x1024 1.77 and 1.37 ms; 64x4096x4096 2.3 and 4.3 ms).
     turned_share: minimum ratio of the larger operand's rows to the other operand's rows for a product that is computed
         transposed, so that the larger operand, contiguous along the sum, is read in place (bf16 by 4096x4096, 1T,
         transposed and not: 8 rows 1.5 and 3.15 ms; 64 rows 3.1 and 7.2 ms; 256 rows 10.6 and 15.9 ms).
@@ -257,6 +260,7 @@ class Panels(NamedTuple):
     least_small_steps: int = 9
     groups: Tuple[str, ...] = ()
     group_units: Tuple[int, ...] = (4, 3)
+    item_rows: int = 0
     turned_share: int = 2
     turned_rows: int = 4
     strip_rows: int = 64
@@ -470,6 +474,13 @@ class ContractionCpuNumbers:
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
+    # Units and steps of a panel of groups that a work-item copies. `panel_of_groups` is for products with at least
+    # `wide_groups` units in a row, which still have many work-items (bf16 64x4096x4096, 2 threads: 2.3 ms; as
+    # small_panel_of_groups 3.0 ms).
+    panel_of_groups: Tuple[int, int] = (8, 128)
+    small_panel_of_groups: Tuple[int, int] = (4, 256)
+    wide_groups: int = 128
+    groups_items: int = 4               # chosen: minimum number of work-items for one of them to have all rows
     # far_chunk: steps of a chunk if tiles prefetch the next chunk (3x3 convolutions, 1 thread, with prefetches and
     #     without: 98 pixels, 512 to 512 features 3.9 and 4.4 ms; 392 pixels, 256 to 256 features 3.6 and 4.1 ms).
     # far_rows: maximum number of rows for which tiles prefetch an operand of up to kept_bytes (gradient of 3x3 weights
@@ -530,6 +541,8 @@ class ThreadsNumbers:
     # 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us. If the panels are
     # not packed again, bf16 256x256x256 takes 14 us in two threads.
     matrix_bytes: float = 30
+    # hand_over for matrix instructions (bf16 256x256x256: 25 us in one thread, 14 us in two)
+    matrix_hand_over: int = 12000
 
 
 @dataclass(frozen=True)
@@ -1010,7 +1023,7 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
     # OpenCL groups have 16 work-items, because starting a work-group takes some 4 ns
     replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(groups=("s8", "u8"))),
     replace(_GPU, shared_tiles=SharedTiles(), name="opencl-gpu", language="opencl", units=64),
-    replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"), group_units=(4, 3, 2, 5, 7, 11, 13))),
+    replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"), group_units=(4, 3, 2, 5, 7, 11, 13), item_rows=512)),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine with one core and little memory; these numbers are chosen
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,

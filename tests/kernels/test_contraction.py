@@ -374,6 +374,36 @@ def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkey
     agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "c", "cpu", tmp_path)
 
 
+def of_groups(seed: int) -> str:
+    """Return a random product of narrow numbers, whose right operand has contiguous columns in memory."""
+    r = random.Random(seed)
+    kinds = r.choice([("bf16", "bf16", "f32"), ("s8", "s8", "s32"), ("u8", "s8", "s32"), ("s8", "u8", "s32"), ("u8", "u8", "s32")])
+    group, batch = 2 if kinds[0] == "bf16" else 4, r.choice([[], [], [r.randint(2, 3)]])
+    m, n, k = r.choice([1, 2, 7, 31, 32, 33, 50, 97]), r.choice([16, 17, 33, 48, 80, 100, 129, 160]), group * r.choice([1, 3, 8, 17, 33, 40])
+    at = len(batch)
+    left, right = ([m, k], at + 1) if r.random() < 0.7 else ([k, m], at), [k, n]
+    shapes = [plain(kinds[0], [*batch, *left[0]]), plain(kinds[1], [*batch, *right]), plain(kinds[2], [*batch, m, n])]
+    words = f"lhs_contracting_dims={{{left[1]}}}, rhs_contracting_dims={{{at}}}" + ", lhs_batch_dims={0}, rhs_batch_dims={0}" * at
+    more = [f"  r = {shapes[2]} add(d, d)"] * (r.random() < 0.3)
+    return dot(*shapes, words, *more).replace("HloModule e", f"HloModule e{seed}")
+
+
+@pytest.mark.parametrize("machine", ["", NO_AMX, *(pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES if machine != NO_AMX)])
+def test_panels_of_groups(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products agree if a work-item copies groups of narrow numbers to a panel of its own, because the elements of a
+    group are not adjacent in memory: with several chunks, blocks of columns, and a last vector that overlaps.
+    """
+    if machine:
+        compile_for(machine, tmp_path, monkeypatch)
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, few_narrow_rows=0, in_place_columns=1, groups=GROUPS, group_units=(4, 3, 2), item_rows=1 << 20,
+                              turned_share=1 << 20), panel_of_groups=(5, 7), small_panel_of_groups=(2, 18), wide_groups=6)
+    texts = {f"e{seed}": of_groups(seed) for seed in range(SEED * 1000, SEED * 1000 + 4 * BATCH)}
+    apart = [nest.apart for text in texts.values() for fusion in fusions(text) for nest in nests.planned(
+        fusion, schedule.DEVICES["cpu"].plan_class).nests if isinstance(nest, contraction.Contraction)]
+    assert sum(step > 1 for step in apart) > len(texts) // 2, apart
+    agree(texts, "c", "cpu", tmp_path)
+
+
 @pytest.mark.skipif(not shutil.which("clang"), reason="SKIP: no clang")
 def test_matrix_instructions_of_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """clang's macros for these instructions have other names than gcc's."""
@@ -894,14 +924,15 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str) -> None:
     """The kernels of each product are written by the stated heroes. OpenCL has the same heroes, but first converts bf16,
-    which C multiplies in pairs.
+    which C multiplies in pairs. In C, work-items copy narrow numbers to panels of their own.
     """
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
     for target, device in (("c", "cpu"), ("opencl", "pocl-cpu")):
         kernels = target_file(fusion, target, device).kernels
         converted = target == "opencl" and name == "of_bf16"
-        assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes)
+        own = target == "c" and name.startswith(("of_bf16", "of_s8", "of_u8"))
+        assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes[-1:] if own else heroes)
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
 
 

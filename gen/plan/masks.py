@@ -1,0 +1,105 @@
+"""Find the elements of a value that a mask discards.
+
+A causal mask selects a score if the index of the query is at least the index of the key, and else a constant. The
+condition compares affine functions of the index, so the algebra knows where the score is discarded. A product need not
+compute such elements (gen/plan/strips.py).
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Set, Tuple
+
+from gen import algebra
+from gen.hlo import Instruction, dtypes
+from gen.hlo.opcodes import ELEMENTWISE
+from gen.plan.buffers import reads_of
+from gen.plan.partition import Entry, Partition, Read
+
+OPPOSITE = {"GE": "LT", "LT": "GE", "GT": "LE", "LE": "GT", "EQ": "NE", "NE": "EQ"}
+
+
+def discarded(value: Instruction, partition: Partition) -> "Set[str]":
+    """Return maps from the index of the partition's entry function to an integer. Where one of them is negative, no
+    root of the partition depends on the element of `value` that is read at this index.
+    """
+    entries: Dict[Tuple[Instruction, str], Entry] = {
+        (entry.instruction, entry.map): entry for entry in partition.entry.body.entries}
+    # the values that depend on `value`: an instruction, and the map to its index
+    dependent: Set[Tuple[Instruction, str]] = set()
+    for function in partition.functions:
+        for read, region in reads_of(partition, function):
+            if read.source is value:
+                if region is not partition.entry.body:
+                    return set()
+                dependent.add((value, read.map))
+    found: List[Set[str]] = []
+    for key, entry in entries.items():
+        reads = [(partition.operand(entry, k, inner), inner) for k, inner in partition.operands(entry)] \
+            if entry.callee is None else []
+        sides = [k for k, (read, _) in enumerate(reads) if (read.source, read.map) in dependent]
+        if not sides:
+            continue
+        if entry.regions or entry.instruction.opcode not in ELEMENTWISE:
+            return set()
+        if entry.instruction.opcode == "select" and len(sides) == 1 and sides[0] > 0:
+            found.append(_never(reads[0][0], sides[0] == 1, partition, entries))
+        else:
+            dependent.add(key)
+    used = [*map(partition.root_read, partition.roots), *map(partition.scalar_read, partition.scalars)]
+    if any((read.source, read.map) in dependent for read in used):
+        return set()
+    return set.intersection(*found) if found else set()
+
+
+def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> "Set[str]":
+    """Return maps from the index of the entry function to an integer. Where one of them is negative, the element of
+    type pred that is read is not `truth`.
+    """
+    entry = entries.get((read.source, read.map))
+    if entry is None or entry.callee is not None or entry.regions:
+        return set()
+    instruction, operands = entry.instruction, [partition.operand(entry, k) for k in range(len(entry.instruction.operands))]
+    if instruction.opcode == "not":
+        return _never(operands[0], not truth, partition, entries)
+    if instruction.opcode == ("and" if truth else "or"):
+        return {text for operand in operands for text in _never(operand, truth, partition, entries)}
+    if instruction.opcode != "compare":
+        return set()
+    direction = instruction.attributes["direction"]
+    direction = direction if truth else OPPOSITE[direction]
+    a, b = (_affine(operand, partition, entries) for operand in operands)
+    if a is None or b is None or direction == "NE":
+        return set()
+    terms = {"GE": [f"({a}) - ({b})"], "GT": [f"({a}) - ({b}) - 1"], "LE": [f"({b}) - ({a})"],
+             "LT": [f"({b}) - ({a}) - 1"], "EQ": [f"({a}) - ({b})", f"({b}) - ({a})"]}[direction]
+    return {_map(read, term) for term in terms}
+
+
+def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> Optional[str]:
+    """Return the integer that is read as an expression of the entry function's index. Return None if it is not a sum of
+    indices and constants, or if a sum may leave the range of its type.
+    """
+    source, of = read.source, dtypes.TABLE[read.source.shape.leaves()[0].dtype]
+    if of.kind not in ("sint", "uint"):
+        return None
+    if source.opcode == "iota":
+        return f"{algebra.info(read.map).results[source.attributes['iota_dimension']].text}"
+    if source.opcode == "constant" and source.literal and len(set(source.literal)) == 1:
+        return str(source.literal[0])
+    entry = entries.get((source, read.map))
+    if entry is None or entry.callee is not None or entry.regions or source.opcode not in ("add", "subtract", "convert"):
+        return None
+    operands = [_affine(partition.operand(entry, k), partition, entries) for k in range(len(source.operands))]
+    if None in operands:
+        return None
+    text = f" {'-' if source.opcode == 'subtract' else '+'} ".join(f"({operand})" for operand in operands)
+    (low, high), = algebra.ranges(_map(read, text))
+    least, most = (-1 << of.bits - 1, (1 << of.bits - 1) - 1) if of.kind == "sint" else (0, (1 << of.bits) - 1)
+    return text if least <= low and high <= most else None
+
+
+def _map(read: Read, term: str) -> str:
+    """Return the map from the index of the entry function to an expression."""
+    variables = algebra.info(read.map).variables
+    box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in variables)
+    return algebra.simplify(f"({', '.join(v.name for v in variables)}) -> ({term}), domain: {box}")
