@@ -483,7 +483,9 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
     have as many bytes as the buffer, each byte is written. If some overlap, a write is computed for each element, and
     the solver checks it. If that fails, all places are enumerated, if they are few.
     """
-    writes = [a for a in map(_certain, _distinct(accesses)) if a.write and a.known and not a.atomic]
+    writes = [replace(a, path=tuple(_decided(c) for c in a.path)) for a in map(_certain, _distinct(accesses))
+              if a.write and not a.atomic]
+    writes = [a for a in writes if a.known and all(c.kind != "false" for c in a.path)]
     switches = sorted({atom for a in writes for atom in terms.all_free(a.path) if "!" not in atom.name}, key=lambda a: a.number)
     for values in itertools.product((0, 1), repeat=len(switches)):
         given = dict(zip(switches, values))
@@ -509,6 +511,17 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
 def _certain(access: Access) -> Access:
     """Return an access without the facts about values that are not known, because these do not decide if it is done."""
     return replace(access, path=tuple(c for c in access.path if not c.fact or all(atom.known for atom in c.free)))
+
+
+def _decided(condition: Condition) -> Condition:
+    """Return a condition that implies the given one and depends only on ids and steps of loops."""
+    if all(atom.known for atom in condition.free):
+        return condition
+    if condition.kind == "and":
+        return terms.both(*(_decided(part) for part in condition.of))   # type: ignore[arg-type]
+    if condition.kind == "not" and condition.of[0].kind == "and":       # type: ignore[attr-defined]
+        return terms.either(*(_decided(terms.negated(part)) for part in condition.of[0].of))    # type: ignore[attr-defined]
+    return terms.FALSE
 
 
 def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[bool, str]":

@@ -298,6 +298,7 @@ class ContractionCpuRecord:
     epilogue, epilogue_leads: the buffers and leading dimensions that the function of a tile's epilogue accesses.
     step: the epilogue of a unit.
     element: the epilogue of an element, for rows that are shorter than a unit.
+    masked: C text of the first step from which on a mask discarded all scores of the block ("": not known).
     discarded: C conditions. If one is true, no kernel uses the block's results.
     leads: the leading dimensions of `single`, of `units` and of the totals that the caller passes ("": none).
     """
@@ -345,6 +346,7 @@ class ContractionCpuRecord:
     epilogue_leads: List[str]
     step: Optional[StepCode]
     element: Optional[StepCode]
+    masked: str
     discarded: List[str]
     leads: "Tuple[str, str, str]"
 
@@ -705,22 +707,45 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
 def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str) -> "List[str]":
     """Return C conditions. If one of them is true for a work-item, no kernel uses the results of its block."""
     conditions: "List[str]" = []
-    counts_of = {_row(nest): schedule.rows, _line(nest): schedule.lines, "unit": schedule.units, "lane": nest.unit}
     for text in nest.discarded if schedule.to and not nest.overlap else ():
-        flat = compose(_positions(nest), text)
-        strides = [(algebra.access(flat, name)[0].stride, counts_of.get(name, 1)) for name in
-                   (v.name for v in algebra.info(flat).variables)]
-        if any(stride is None for stride, count in strides if count > 1):
-            continue
-        most = sum(max(0, stride or 0) * (count - 1) for stride, count in strides)
-        begin = algebra.info(_begin(nest, schedule, flat))
-        ((low, _, value, _),) = begin.results
-        if low + most >= 0:
-            continue
-        box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in begin.variables)
-        above = algebra.simplify(f"({', '.join(v.name for v in begin.variables)}) -> (({value}) - ({low})), domain: {box}")
-        conditions.append(f"{algebra.c_text(above, index_type, 'compared').results[0]} < {-low - most}")
+        above = _largest(nest, schedule, compose(_positions(nest), text), index_type)
+        if above and above[1] < 0:      # otherwise the number is never negative
+            conditions.append(f"{above[0]} < {-above[1]}")
     return conditions
+
+
+def _masked(nest: Contraction, schedule: ContractionSchedule, index_type: str) -> str:
+    """Return the C text of the first step from which on a mask discarded all scores of a work-item's block; "" if the
+    step is not known.
+    """
+    plain = len(nest.steps) == 1 and nest.group == 1 and not nest.windows and not schedule.packed and nest.wide is None
+    if not plain or nest.steps[0].single != 1 or schedule.chunk == nest.steps[0].size \
+            or not nest.single.shape.dtype == nest.units.shape.dtype == nest.dot.shape.dtype:
+        return ""
+    for text in nest.masked:
+        flat = compose(_positions(nest), text)
+        steps = [v.name for v in algebra.info(flat).of_kind("range") if v.name not in ("vec", "lane")]
+        if len(steps) == 1 and algebra.access(flat, steps[0])[0].stride == -1:
+            above = _largest(nest, schedule, algebra.substitute(flat, **{steps[0]: 0}), index_type)
+            if above:
+                return f"(ptrdiff_t)({above[0]}) + {above[1] + 1}"
+    return ""
+
+
+def _largest(nest: Contraction, schedule: ContractionSchedule, flat: str, index_type: str) -> "Optional[Tuple[str, int]]":
+    """Return the maximum of a map over a work-item's block: a C text whose value is not negative, and a number that is
+    to be added. Return None if the map is not affine within blocks.
+    """
+    sizes = {_row(nest): schedule.rows, _line(nest): schedule.lines, "unit": schedule.units, "lane": nest.unit}
+    strides = [(algebra.access(flat, v.name)[0].stride, sizes.get(v.name, 1)) for v in algebra.info(flat).variables]
+    if any(stride is None for stride, count in strides if count > 1):
+        return None
+    begin = algebra.info(_begin(nest, schedule, flat))
+    ((low, _, value, _),) = begin.results
+    box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in begin.variables)
+    above = algebra.simplify(f"({', '.join(v.name for v in begin.variables)}) -> (({value}) - ({low})), domain: {box}")
+    return (algebra.c_text(above, index_type, "compared").results[0],
+            low + sum(max(0, stride or 0) * (count - 1) for stride, count in strides))
 
 
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
@@ -768,6 +793,10 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     if nest.windows:
         context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
     discarded = _discarded(nest, schedule, index_type)
+    masked = _masked(nest, schedule, index_type) if context.target.declares_vectors else ""
+    if masked:
+        context.helpers.texts.setdefault("adds_nothing", macro("parts/contraction.j2", "adds_nothing", d=d, w=words,
+                                                               lanes=nest.unit))
     if not nest.covered or discarded:
         context.helpers.texts.setdefault(words.clear, macro("parts/contraction.j2", "clear", d=d, w=words, lanes=nest.unit))
     placing, _ = Placing.of([(name, size) for name, size in counts(nest, schedule) if size > 1],
@@ -821,7 +850,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         schedule.every, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, loops,
-        total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element, discarded,
+        total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element, masked, discarded,
         (nest.single.shape.lead, nest.units.shape.lead, nest.partition.roots[0].shape.lead if schedule.to else ""))
     return Kernel(grid, nest, passed, Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
                   Report(seen, code, leads=record.all_leads), matrix=words.matrix)

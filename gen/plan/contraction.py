@@ -118,6 +118,8 @@ class Contraction(Nest):
         panels in which they are adjacent.
     windows: the windows that are divided into several cells.
     discarded: maps from a position to an integer. Where one of them is negative, no kernel uses the result.
+    masked: maps from a position and a step of the sum to an integer. Where one of them is negative, a mask discarded the
+        score from which `single` is computed, so that `single` is zero in most cases.
     """
 
     dot: Instruction
@@ -140,6 +142,7 @@ class Contraction(Nest):
     apart: int
     windows: Tuple[Window, ...]
     discarded: Tuple[str, ...] = field(default=(), init=False)
+    masked: Tuple[str, ...] = field(default=(), init=False)
 
     @property
     def sizes(self) -> "List[int]":
@@ -399,6 +402,21 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
                        (starts[0], starts[1]), wide, part, outer, rows, lines, tuple(order), columns, unit,
                        units["unit"] or unit * units["lane"], last_unit, steps, group, inner.units, tuple(windows))
+
+
+def single_position(nest: Nest) -> str:
+    """Return the map from a result's position and the steps of the sum to the position in the array that `single` is a
+    part of. Return "" if the nest does not contain exactly one product whose operands are in buffers.
+    """
+    found = _products(nest)
+    if len(found) != 1 or len(nest.partition.roots) > 1:
+        return ""
+    dot, root = found[0].instruction, nest.partition.roots[0]
+    read = _operands(nest, dot, 0, 0, dot.shape.dims[0]) if root.value is dot else None
+    if read is None:
+        return ""
+    index = compose(compose(algebra.call("shape", "unmap", nest.shape.text), root.map), read.indices[1 - dot.attributes[TILED]])
+    return compose(index, memory_map(read.buffers[1 - dot.attributes[TILED]].shape.dense))
 
 
 def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int) -> str:

@@ -18,7 +18,7 @@ from gen import algebra
 from gen.hlo import Instruction, Shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
-from gen.plan.contraction import Contraction, tiled
+from gen.plan.contraction import Contraction, single_position, tiled
 from gen.plan.digits import is_mixed_radix
 from gen.plan.masks import discarded
 from gen.plan.nest import Nest
@@ -132,27 +132,29 @@ def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Pa
         parts.append(part)
     first = parts[0]
     assert isinstance(first, Contraction)
-    first.discarded = _discarded(producer, rows)
+    masks, root = _masks(producer, rows), producer.partition.roots[0]
+    at = compose(algebra.call("shape", "unmap", producer.shape.text), compose(root.map, memory_map(root.shape.dense)))
+    first.discarded = tuple(compose(at, mask) for mask in masks)
     last = chain[-1]
+    if masks and isinstance(last, Contraction) and isinstance(parts[-1], Contraction):
+        at = single_position(last)
+        parts[-1].masked = tuple(compose(at, mask) for mask in masks) if at else ()
     made = Strips(f"{producer.name}_strips", last.shape, last.partition, chain, parts, strips, count, between)
     made.inner = {*between, *(buffer for nest in chain for buffer in nest.inner)}
     made.further = [partition for nest in chain for partition in _partitions(nest) if partition is not last.partition]
     return made
 
 
-def _discarded(producer: Contraction, rows: Rows) -> "Tuple[str, ...]":
-    """Return maps from a position of the producer to an integer. Where one of them is negative, no stage uses the
-    result. The stages read results only at the position that they compute.
+def _masks(producer: Contraction, rows: Rows) -> "List[str]":
+    """Return maps from a position to an integer. Where one of them is negative, no stage uses the producer's result. The
+    stages read results only at the position that they compute.
     """
-    root, partitions = producer.partition.roots[0], [stage.inputs for stage in rows.stages]
+    value, partitions = producer.partition.roots[0].value, [stage.inputs for stage in rows.stages]
     readers = [partition for partition in partitions for function in partition.functions
-               for read, _ in reads_of(partition, function) if read.source is root.value]
-    found = [discarded(root.value, partition) for partition in dict.fromkeys(readers)]
-    if not found:
-        return ()
-    written = compose(algebra.call("shape", "unmap", producer.shape.text), compose(root.map, memory_map(root.shape.dense)))
-    at = compose(written, algebra.call("shape", "unmap", rows.space.text))
-    return tuple(compose(at, text) for text in sorted(set.intersection(*found)))
+               for read, _ in reads_of(partition, function) if read.source is value]
+    found = [discarded(value, partition) for partition in dict.fromkeys(readers)]
+    unmap = algebra.call("shape", "unmap", rows.space.text)
+    return [compose(unmap, text) for text in sorted(set.intersection(*found))] if found else []
 
 
 def _rows_of_strip(producer: Contraction, of: Rows, between: "Sequence[Buffer]", chain: "Sequence[Nest]",

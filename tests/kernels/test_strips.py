@@ -107,6 +107,47 @@ def attention(seed: int) -> str:
     return text.module(f"a{seed}")
 
 
+def masked(seed: int) -> str:
+    """Return a random attention in which a mask discards whole blocks of scores. Some values and keys are not finite,
+    most of them where the mask discards their scores.
+    """
+    r = random.Random(seed)
+    text = Text(r.choice(["f32", "f32", "f64"]))
+    heads, length, size = r.choice([1, 2]), r.choice([64, 96, 128]), r.choice([8, 16, 20])
+    dims, words = [heads, length, length], "lhs_batch_dims={0}, rhs_batch_dims={0}"
+    text.parameter("q", [heads, length, size])
+    for name, kept in (("k", [heads, length, size]), ("v", [heads, length, 16])):
+        last = text.parameter(f"{name}0", kept)
+        if r.random() < 0.6:
+            text.add(f"{name}_at", kept, "iota(), iota_dimension=1", "s32")
+            text.splat(f"{name}_bad", kept, r.choice(["inf", "-inf", "nan"]))
+            text.lines.append(f"  {name}_place = s32[] constant({r.randrange(length)})")
+            text.add(f"{name}_places", kept, f"broadcast({name}_place), dimensions={{}}", "s32")
+            text.add(f"{name}_is", kept, f"compare({name}_at, {name}_places), direction=EQ", "pred")
+            last = text.add(f"{name}1", kept, f"select({name}_is, {name}_bad, {last})")
+        text.add(name, kept, f"copy({last})")
+    text.add("scores", dims, f"dot(q, k), {words}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}")
+    text.add("i", dims, "iota(), iota_dimension=1", "s32")
+    text.add("j", dims, "iota(), iota_dimension=2", "s32")
+    text.lines.append(f"  distance = s32[] constant({r.choice([0, 0, 3, -5, 17])})")
+    text.add("distances", dims, "broadcast(distance), dimensions={}", "s32")
+    text.add("later", dims, "add(i, distances)", "s32")
+    seen = text.add("near", dims, f"compare(later, j), direction={r.choice(['GE', 'GE', 'GE', 'GT', 'LE', 'LT'])}", "pred")
+    if r.random() < 0.3:    # a window
+        text.splat("width", dims, "30")
+        text.lines[-2:] = [line.replace(f"{text.dtype}[", "s32[") for line in text.lines[-2:]]
+        text.add("end", dims, "add(j, width)", "s32")
+        text.add("inside", dims, "compare(i, end), direction=LT", "pred")
+        seen = text.add("both", dims, "and(near, inside)", "pred")
+    if r.random() < 0.3:
+        seen = text.add("unseen", dims, f"not({seen})", "pred")
+    text.splat("low", dims, r.choice(["-inf", "-1e30"]))
+    text.add("masked", dims, f"select({seen}, low, scores)" if seen == "unseen" else f"select({seen}, scores, low)")
+    weights = text.softmax("masked", dims)
+    text.add("y", [heads, length, 16], f"dot({weights}, v), {words}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{1}}")
+    return text.module(f"m{seed}")
+
+
 def by_keys(queries: int, keys: int, dtype: str = "f32") -> str:
     """Return attention without a mask."""
     text = Text(dtype)
@@ -256,6 +297,26 @@ def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monk
     monkeypatch.setitem(schedule.DEVICES, device, replace(numbers, panels=panels))
     texts = drawn(first + 500, BATCH)
     assert any(strips.count > 1 for text in texts.values() for strips in strips_of(text, device))
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", [
+    pytest.param(*param.values, marks=param.marks if param.values[1] == "c" else pytest.mark.peer)
+    for param in ATTENTIONS if param.values[1:] in ON_CPUS])
+def test_masked_blocks(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention agrees if blocks of scores that a mask discards are not computed, and if chunks of the second sum are
+    skipped because their weights are zero, also where keys and values are not finite.
+    """
+    numbers = DEVICES[device]
+    assert numbers.panels
+    panels = numbers.panels._replace(least_steps=1, filled_steps=1, strip_rows=8, least_strip_rows=1)
+    product = replace(numbers.contraction_cpu, chunk=16, far_chunk=16)
+    monkeypatch.setitem(schedule.DEVICES, device, replace(numbers, panels=panels, contraction_cpu=product))
+    texts = {f"m{seed}": masked(seed) for seed in range(first, first + 2 * BATCH)}
+    kernels = [part for text in texts.values() for fusion in fusions(text)
+               for kernel in target_file(fusion, target, device).kernels for part in kernel.sections]
+    assert sum(bool(getattr(part.text.record, "discarded", [])) for part in kernels) > len(texts) // 4
+    assert target != "c" or any(getattr(part.text.record, "masked", "") for part in kernels)
     agree(texts, target, device, tmp_path)
 
 
