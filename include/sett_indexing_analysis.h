@@ -11,7 +11,7 @@ WHAT
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_indexing_analysis.h"
-  C11 or C++17, freestanding; memory is the caller's arena of sett_indexing_map.h. Every function is static inline.
+  C11 or C++17, freestanding; memory is the caller's arena of sett_indexing_map.h. By default, every function is static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -47,8 +47,8 @@ THE MODEL
   An op is a set of pairs (output index, operand index): the output element reads the operand element. A map is this set, read
   in one direction. In a map from the output, the dimensions are those of the output, d0 in [0, out0 - 1] and so on, and the
   results are the index of the operand. If an output element reads several operand elements, ranges s0, s1, .. enumerate them.
-  A map from the operand is the reverse. If only a part of the output reads the operand (pad, concatenate, dilation), the
-  domain is that part. A set without pairs is KNOWN EMPTY. Maps are not simplified; sett_analysis_tidy (or sett_map_simplify)
+  If only a part of the output reads the operand (pad, concatenate, dilation), the domain is that part. A map from the operand
+  is the reverse. A set without pairs is KNOWN EMPTY. Maps are not simplified; sett_analysis_tidy (or sett_map_simplify)
   simplifies them.
 
   A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. For each runtime variable, the
@@ -57,7 +57,7 @@ THE MODEL
   bounds of a runtime variable are the values that the op allows.
 
   EXACT: the map has exactly the pairs of the op, for all values of the runtime variables. COVERING: the map has all pairs of
-  the op and possibly more, because it is decided at run time which pairs exist, or they cannot be written as a domain. This
+  the op and possibly more, because only a run decides which pairs exist, or because no domain has exactly these pairs. This
   concerns operand 0 of dynamic-update-slice, the padding value, indices of scatter, and select-and-scatter. UNDEFINED: nothing
   is known; reason says why.
 
@@ -403,7 +403,7 @@ enum {
 /* A memory layout: it says where in memory an index is. Without dims, the one result of a map is a position in memory. With dims, the results of a
  * map are an index, the array is row-major, and a row has padding elements after those of the last dimension. With a swizzle, column c of row r is
  * stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the length of a row must
- * be a multiple of the smallest power of two above the largest number that is XORed. */
+ * be a multiple of 2^k, the smallest power of two above (swizzle_count - 1) * swizzle_unit. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
@@ -430,10 +430,10 @@ typedef struct sett_analysis_coalescing {
   int strided, group;
 } sett_analysis_coalescing;
 
-/* Result of sett_analysis_bank_conflicts. A phase is the part of an access that is served together. If lanes access at most one word of a bank each, a
- * phase is all lanes. Otherwise it is consecutive lanes whose accesses have, together, at most as many words as a warp has lanes. turns is the sum over
- * all phases of the number of times that the banks must be read; a phase without conflicts takes one turn. degree is the number of turns of the worst
- * phase. lane[] lists the lanes that access bank `bank` in that phase, one lane for each word. */
+/* Result of sett_analysis_bank_conflicts. A phase is the part of an access that is served together. If the access of a lane is not wider than a word
+ * of a bank, a phase is all lanes. Otherwise, it is consecutive lanes whose accesses have, together, at most as many words as a warp has lanes. turns is
+ * the sum over all phases of the number of times that the banks must be read; a phase without conflicts takes one turn. degree is the number of turns of
+ * the worst phase. lane[] lists the lanes that access bank `bank` in that phase, one lane for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;

@@ -7,7 +7,7 @@ WHAT
   simplifies maps, and writes them as C expressions. It needs no allocator and no library, only <stddef.h> and <stdint.h>.
 
 INCLUDE
-  Copy this one file. C11 or C++17, hosted or freestanding. All functions are static inline, so unused ones take no space.
+  Copy this one file. C11 or C++17, hosted or freestanding. By default, all functions are static inline, so unused ones take no space.
   Device code does not include this header: it contains a map as the C text that sett_map_print_c wrote.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
@@ -107,13 +107,14 @@ ERRORS
   counted from 1. A function whose argument has failed returns the same error. The arena stays usable after it was full (arena.full records that)
   and after an overflow. A rule that would overflow is not applied. An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits)
   fails. A map that contains it fails, too, unless its constraints leave no point; it is then KNOWN EMPTY. After simplify, a point where a map is an
-  error may have a value or be outside (L2). At such a point, the laws from L11 on hold for the simplified map.
+  error may have a value or be outside (L2). The functions of the laws from L11 on simplify first: for a map with such points, the laws hold for the
+  simplified map.
 
 LIMITS
-  Quotients, min, max and products nest at most 250 deep, which also limits the depth of recursion. Bounds have 64 bits; INT64_MIN and INT64_MAX
-  mean no bound. Texts have at most 64 MiB. Searches have budgets (the constants SETTP_MAP_..._MAX). If a budget is used up, the result is correct
-  but less simple, and may change when it is simplified again. Intervals are sound, but not always exact. An empty domain is recognised only if the
-  rules or an enumeration show it.
+  Functions that simplify fail with the error DEEP if the simplified quotients, min, max and products nest more than 250 deep; this bounds the depth of
+  recursion. Bounds have 64 bits; INT64_MIN and INT64_MAX mean no bound. Texts have at most 64 MiB. Searches have budgets (the constants
+  SETTP_MAP_..._MAX). If a budget is used up, the result is correct but less simple, and may change when it is simplified again. Intervals are sound,
+  but not always exact. An empty domain is recognised only if the rules or an enumeration show it.
 
 HISTORY
   0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
@@ -268,7 +269,8 @@ SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes); /* memory for this number
 /* memory for an arena in which any text of this length can be read and printed */
 SETT_PUBLIC size_t sett_map_parse_bytes(size_t length);
 /* Return the number of free bytes that simplify and all questions about this map need to run at full strength. With less memory, they search less;
- * with still less, they fail with FULL. For a small map it is some 4 MiB, of which some hundred KiB are accessed. */
+ * with still less, they fail with FULL. The number grows with the nodes in the arena; for a small map in a new arena it is 4 to 6 MiB, of which a
+ * small part is accessed. */
 SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
 SETT_PUBLIC const char *sett_map_message(int error);
 
@@ -305,7 +307,8 @@ SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length);
 
 /* ---- text ---- */
 SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write at most capacity bytes, including a final zero byte if capacity > 0. Return the length of the whole text without the zero byte. */
+/* Write at most capacity bytes, including a final zero byte if capacity > 0. Return the length of the whole text without the zero byte. The text of a
+ * failed map or expression is its error. */
 SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
 SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
 
@@ -441,7 +444,8 @@ SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 
 /* Write C text that is valid in C11, OpenCL C 1.2 and CUDA: one line with the type, one line `result EXPR` per result, one line `constraint EXPR` per
  * constraint of sett_map_guards. Variables have the type, too. type 0 chooses the first of uint, int and long that computes all lines correctly:
- * results at points inside the domain, constraints at all points inside the bounds. */
+ * results at points inside the domain, constraints at all points inside the bounds. Return the length as sett_map_print does; on an error, return 0
+ * and write the error to *error. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
@@ -500,8 +504,8 @@ typedef struct sett_map_footprint {
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
 
 /* Runs of a result along a variable v, with the other variables fixed.
- *     contiguous:    the largest number that divides every break, or the extent of v if there is no break. A break is a v such that v - 1 and v are in
- *                    the domain and result(v) is not result(v - 1) + 1.
+ *     contiguous:    the largest number that divides every break, or the extent of v if there is no break. A break is a value of v (v itself, not its
+ *                    distance from the lower bound) such that v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
  *     broadcast:     the same, but a break is a v such that v - 1 and v are in the domain and result(v) is not result(v - 1).
  *     vector_width:  the largest power of two w that divides the extent of v and satisfies these rules for groups of w values, counted from v's lower
  *                    bound: a group is wholly inside or wholly outside the domain, and its results are consecutive and begin with a multiple of w.

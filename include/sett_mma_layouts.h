@@ -9,7 +9,7 @@ WHAT
 INCLUDE
     #include "sett_nested_layout.h"
     #include "sett_mma_layouts.h"
-  C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated.
+  C11 or C++17, freestanding, host only. By default, every function is static inline. Nothing is allocated.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -53,7 +53,8 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      A VMFMA is not an instruction: it is executed as two instructions, or as one f8 instruction. Its order of k is theirs, too.
+      No document describes VMFMA, which is executed as two f16 instructions or as one f8 instruction. Its formula above is the
+      order of k of these instructions.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
       lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). If
       the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the

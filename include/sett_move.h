@@ -10,7 +10,7 @@ WHAT
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_move.h"
-  Copy the two files. C11 or C++17, freestanding; all functions are static inline. The first file defines the arena.
+  Copy the two files. C11 or C++17, freestanding; by default, all functions are static inline. The first file defines the arena.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -47,7 +47,7 @@ THE MODEL
   shuffles    A move is of this kind if each thread finds all elements that it needs in its warp. In one step, each lane offers a 32-bit word made of
               its registers, and receives the word of one lane. A word has two 16-bit elements of any two registers, or four 8-bit elements. A
               64-bit element takes two words
-  shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, this is a barrier of the warp.
+  shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, a barrier of the warp is enough.
               One access moves up to 16 bytes per thread. Lanes are served in groups that access 128 bytes (32 lanes of up to 4 bytes, 16 lanes
               of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the largest
               number of different words that it accesses in one bank. Turns after the first are conflicts.
@@ -96,9 +96,9 @@ ERRORS
 LIMITS
   The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The code is
   CUDA for 32 lanes, and HIP for 64. The search for places in shared memory tries row-major orders, with each dimension as the last one. In each order
-  it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with one swizzle S<B,M,S> (S > 0) that
-  moves elements only within blocks of 128 bytes. The search stops early if it finds places without conflicts at which 16-byte accesses move all
-  registers. Places that were not tried may cost less.
+  it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with a swizzle of CuTe
+  that has a positive shift and moves elements only within blocks of 128 bytes. The search stops early if it finds places without conflicts at which
+  16-byte accesses move all registers. Places that were not tried may cost less.
 
 HISTORY
   0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.

@@ -8,8 +8,8 @@ WHAT
   reshapes, recombines and compares layouts; the result is exact, or the function refuses with a reason.
 
 INCLUDE
-  Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
-  is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
+  Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. By default,
+  every function is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -78,7 +78,8 @@ THE MODEL
        5  6  7  8  9
 
   A complete example: 64x64 over two subgroups, with the layout of A FIRST LOOK. subgroup_tile cuts the array into two halves
-  of 32 rows, and batch_tile cuts each half into 2x4 tiles of 16x16. Inside a tile, each of these threads holds four columns:
+  of 32 rows, and batch_tile cuts each half into 2x4 tiles of 16x16. Inside a tile, each thread of a subgroup holds four
+  columns of one row:
                  0-3   4-7  8-11 12-15
        row  0      0    16    32    48
        row  1      1    17    33    49
@@ -121,7 +122,7 @@ LAWS (tests/layouts/nested_test.c enumerates them, against loops written from th
   1 print_parse   parse(print(l)) equals l.
   2 inverse       the owners of an index are all (subgroup, thread, slot) that hold it, each once, in ascending order. The ids are those of one
                   period: ids that differ by a multiple of the period hold the same elements.
-  3 held          held(subgroups, threads) is the number of elements that are held by ids less than these.
+  3 held          held(subgroups, threads) is the number of elements that are held by the ids with subgroup < subgroups and thread < threads.
   4 combine       each dimension of a result comes from a dimension of an operand, or is new. A thread owns an element of the result exactly
                   if, for each dimension that comes from an operand, it owns an element of the operand with the same index in that dimension.
                   So after permute and project, a thread owns the images of the elements that it owned before.
@@ -402,8 +403,8 @@ SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
-/* The answer of a comparison: yes if each (subgroup, thread) holds the same elements in both layouts. Tiles may differ: batch 4 and element 4 of one
- * thread hold the same elements. Layouts of vectors with different shapes are different. */
+/* The answer of a comparison: yes if each (subgroup, thread) holds the same elements in both layouts. Tiles may differ: in a single thread,
+ * batch_tile = [4] and element_tile = [4] hold the same elements. Layouts of vectors with different shapes are different. */
 typedef struct sett_nested_answer {
   int yes, no;    /* yes is 1 if yes is proved, no is 1 if no is proved */
   int same_slots; /* 1 if the answer is yes and all elements have the same slots, too */
@@ -450,7 +451,7 @@ SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim,
 
 /* Permute the dimensions: dimension i of the result is dimension permutation[i]. */
 SETT_PUBLIC sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
-/* Remove the marked dimensions. */
+/* Remove each dimension d for which dropped[d] is not 0. */
 SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped);
 /* Dimension i of the result is dimension map[i]; if map[i] is -1, it has size 1. Dimensions may be missing in map. A dimension may occur twice only
  * if it is not distributed over threads or subgroups, because the strides would overlap. */

@@ -10,7 +10,7 @@ WHAT
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_notation.h"
-  Copy the two files. C11 or C++17, freestanding; all functions are static inline.
+  Copy the two files. C11 or C++17, freestanding; by default, all functions are static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -46,10 +46,10 @@ THE MODEL
   d@p           A stride that is a coordinate: the value is a tuple, and d is added to its entry (place) p. (4,8):(1@1,1@0) is (i, j) -> (j, i).
                 1@0@1 adds to place 0 inside place 1
   S<B,M,S>      A swizzle. The B bits from bit M + S on are XORed into the B bits from bit M on; if S < 0, the B bits from bit M on are XORed into the B bits
-                from bit M - S on. A swizzle acts on offsets in elements. For shared memory, CuTe prints a swizzle of bytes, and then a pointer that says how
-                many bits an element has. The parser converts such a swizzle to elements: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is
-                S<3,3,3> o 0 o (8,64):(64,1). The address must be unset or a multiple of 2^(B + M + abs(S)). A pointer without a swizzle is ignored:
-                ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
+                from bit M - S on. abs(S) is at least B. A swizzle acts on offsets in elements. For shared memory, CuTe prints a swizzle of bytes, and
+                then a pointer that says how many bits an element has. The parser converts such a swizzle to elements:
+                Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1). The address must be unset or a multiple of
+                2^(B + M + abs(S)). A pointer without a swizzle is ignored: ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
   size 0        CuTe, strides and tags have arrays without elements: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b. Their map is KNOWN EMPTY. Operations that
                 divide by a size refuse them. Linear layouts, encodings and TiledLayout have no such arrays
@@ -89,7 +89,7 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
                   b's has these values. (A shape refines another if it has, for each leaf of the other, this leaf or a tuple of the same size.)
   4 inverses      a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
   5 divide        divide(a, tiler) is the function a composed with (tiler, complement of tiler in the shape of a). In product(a, tiler), mode 0 is a,
-                  and mode 1 has 0 and otherwise only offsets that a does not have.
+                  and mode 1 has the offset 0 and offsets that a does not have.
   6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with linear_product(b, R) = a. reshape does not
                   change packed inputs and values. For n = consecutive() and j < n, the packed value at n * x + j is the value at n * x, plus j. In an
                   encoding, each element has at least one owner. In shared memory with the layout of sett_notation_shared, a store and a load take
@@ -112,14 +112,14 @@ ARGUMENTS (in all sett headers)
 
 ERRORS
   The error is part of the layout: error and, if it was parsed, column, counted from 1. An operation with a failed operand returns this operand. An error is a refusal
-  (sett_notation_refused) if it is proved that no such layout exists. Most refusals have a witness: the wanted function has the value `value` at the
-  input `witness`, but every layout of the wanted kind would have `other` there. Inputs and values of linear layouts are packed (see `linear`).
+  (sett_notation_refused returns 1) if it is proved that no such layout exists. Most refusals have a witness: the wanted function has the value `value`
+  at the input `witness`, but every layout of the wanted kind would have `other` there. Inputs and values of linear layouts are packed (see `linear`).
     NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
     NO_COVER           (invert_and_compose) the first layout's value at the input witness is no value of the second layout; other is a value of the
                        second layout
     NO_QUOTIENT        (divide_by) witness is an input at which the product of any quotient with the divisor would have the value other
     NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
-    NO_OVERLAP         (complement) is an exception: it proves only that the rule of sett_notation_complement has no result; a complement
+    NO_OVERLAP         (complement) is an exception among the refusals: the rule of sett_notation_complement has no result, but a complement
                        may exist
   ERROR_UNDECIDED and ERROR_INVERSE are no refusals.
 
@@ -145,7 +145,7 @@ HISTORY
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-/* Errors from NO_BREAK on are refusals: it is proved that no such layout exists. */
+/* Errors from NO_BREAK on are refusals, see ERRORS in the manual. */
 #define SETT_NOTATION_ERRORS(X)                                                                                       \
   X(OK, "no error")                                                                                                   \
   X(ERROR_FULL, "the arena is full: expected more memory")                                                            \
@@ -313,7 +313,7 @@ typedef struct sett_notation {
   int kind;
   int error;      /* SETT_NOTATION_OK or an error code */
   int64_t column; /* column of the error in the text, counted from 1; 0 if there was no text */
-  /* the witness of a refusal, see ERRORS in the manual; witness is -1 if there is none */
+  /* the witness of a refusal, see ERRORS in the manual; witness is -1 if the refusal has none */
   int64_t witness, value, other;
   sett_notation_mode tuple; /* the modes of a tuple or a tile */
   int parts;                /* number of functions of a CuTe layout; the outermost is the first */
@@ -343,22 +343,25 @@ typedef struct sett_notation {
  *                 #triton_gpu.blocked and #blocked.
  *     Mosaic:     64x8@TiledLayout(..). */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
+/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. The text of a failed layout
+ * is the message of its error. */
 SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_notation_message(int error);
-/* Return 1 if the error is a refusal: a proof that no such layout exists. */
+/* Return 1 if the error is a refusal, see ERRORS in the manual. */
 SETT_PUBLIC int sett_notation_refused(int error);
 
 /* ---- ask ---- */
 /* Return the number of coordinates; -1 if it is infinite or overflows. */
 SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
-/* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout. Return -1 if strides are coordinates, or if the sum overflows. */
+/* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout of CuTe, or 0 if a size is 0. Return -1 for other notations, if strides are
+ * coordinates, or if the sum overflows. */
 SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
 /* Return the value at a coordinate: a tuple with one leaf, or a tuple with an entry per place if strides are coordinates. In the argument, an integer
  * may replace any tuple. It is then split into the modes of the tuple; the first mode is the fastest, and the last mode is not bounded. */
 SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate);
-/* Return the layout as an indexing map. Its dimensions are the flattened leaves, those of the first mode first. */
+/* Return the layout as an indexing map. Its dimensions are the leaves of a CuTe layout, those of the first mode first; the input dimensions of a linear
+ * layout; or else the dimensions of the array. */
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: in the comments, R is the result ---- */
@@ -379,8 +382,8 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
  * offsets: a tuple, or a layout whose shape is used; NULL means the cosize of a. This is CuTe's rule: take the modes of a, without those
  * of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u), where u is size * stride of
  * the mode before (1 for the first). Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If some u does
- * not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10 and 11 are no sum of an
- * offset of a and an offset of R. */
+ * not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10, 11, 16, 17, 22 and 23
+ * are no sum of an offset of a and an offset of R. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
 /* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of a are coordinates, i is a coordinate. */
@@ -512,7 +515,8 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
 SETT_PUBLIC sett_map sett_notation_affine_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Write the results of a map as MLIR prints an affine_map; with set = 1, write the domain as MLIR prints an affine_set. Ranges and runtime variables
  * become symbols. A text that MLIR printed and that was parsed here is written back unchanged. If error is not NULL, *error is
- * SETT_NOTATION_ERROR_AFFINE or 0. The length and the end of the text are as in sett_notation_print. */
+ * SETT_NOTATION_ERROR_AFFINE or 0. After an error, the text is `error: ` and the message. The length and the end of the text are as in
+ * sett_notation_print. */
 SETT_PUBLIC size_t sett_notation_affine_print(sett_map_arena *arena, sett_map map, int set, char *out, size_t capacity,
                                               int *error);
 

@@ -9,8 +9,8 @@ WHAT
 INCLUDE
     #include "sett_tile.h"
     #include "sett_relayout.h"
-  C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated. Vectors need gcc 12 or clang;
-  other compilers get plain loops.
+  C11 or C++17, freestanding, host only. By default, every function is static inline. Nothing is allocated. Vectors need gcc 12
+  or clang; other compilers get plain loops.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -18,12 +18,12 @@ INCLUDE
 
 OPTIONS (defined before the include)
   Those of sett_tile.h.
-  SETT_RELAYOUT_STREAM   minimum size of a destination, in bytes, that is written with streaming stores (4 MiB)
-  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB). Pieces are larger (up to 16 times) if the destination
-                         would have more than 256 of them, or if they would consist of stretches of memory that are
-                         shorter than SETT_RELAYOUT_STEP. A destination smaller than a piece is copied by one thread; to share it among
-                         threads, define a smaller SETT_RELAYOUT_PIECE
-  SETT_RELAYOUT_STEP     minimum bytes of the stretches of memory that make up a piece, in both buffers (1 KiB)
+  SETT_RELAYOUT_STREAM   minimum bytes of a destination that is written with streaming stores (4 MiB)
+  SETT_RELAYOUT_PIECE    about the bytes of a piece, a multiple of 8 (64 KiB). A destination of more than 256 such pieces has
+                         larger pieces (up to 16 times)
+  SETT_RELAYOUT_STEP     minimum bytes of the contiguous stretches that make up a piece, in both buffers (1 KiB). Pieces become
+                         as large as this needs: a transpose of u8[1024,1024] is a single piece of 1 MiB. To share a small
+                         array among threads, define a smaller SETT_RELAYOUT_PIECE and a smaller SETT_RELAYOUT_STEP
   SETT_RELAYOUT_SCALAR   if defined, no vectors are used
 
 A FIRST LOOK
@@ -56,8 +56,8 @@ THE MODEL
   whole bytes on both sides.
 
 HOW
-  Unless a * in a tile couples dimensions, a position is a sum of one function for each dimension, and the function is a sum of
-  digit * stride over the digits of the index in a mixed radix. The digits of both layouts are refined to common digits: a
+  Unless a * in a tile couples dimensions, a position is a sum over all dimensions: each dimension adds digit * stride for the
+  digits of its index in a mixed radix. The digits of both layouts are refined to common digits: a
   dimension cut by 8 in one layout and by 2 in the other has the digits i mod 2, i mod 8 / 2 and i / 8. This gives loops with
   constant strides on both sides. If the size of a dimension is no multiple of a digit's block (the number of indices from one
   value of the digit to the next), the dimension is cut into whole blocks and a smaller rest. A loop that is contiguous on both
@@ -71,8 +71,8 @@ HOW
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
   sett_relayout_run ends with the memory fence that these stores need. For large destinations, measurements decided the order
-  of the reads. On Intel processors, several rows are read by turns: a prefetched burst of 256 bytes to 2 KiB of one row, then
-  one of the next row. On other processors, reads have the order of the source, and the code prefetches the next pair of rows
+  of the reads. On Intel processors, several rows are read or written by turns: a burst of 256 bytes to 2 KiB of one row, then
+  a burst of the next row. On other processors, reads have the order of the source, and the code prefetches the next pair of rows
   or the next square. After sett_relayout_prepare, a caller may set plan.streams (1: streaming stores) and plan.bursts (1: rows
   by turns, in bursts) to 0 or 1.
 
@@ -105,7 +105,7 @@ ERRORS
   the plan has no pieces, and sett_relayout_run writes nothing. sett_relayout_message returns the text of all these errors.
 
 LIMITS
-  Arrays have less than 2^60 bytes. The limits of sett_tile.h also hold.
+  Arrays have less than 2^60 bytes, and elements at most 1024 bits (with a fill, 128). The limits of sett_tile.h also hold.
 
 HISTORY
   0.2  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -201,7 +201,7 @@ typedef struct sett_relayout_plan {
   int error;
   int64_t pieces;
   int32_t streams; /* 1: use streaming stores */
-  int32_t bursts;  /* 1: rows are read in turn, in bursts; 0: reads have the order of the source */
+  int32_t bursts;  /* 1: rows are read or written by turns, in bursts; 0: reads have the order of the source */
   int32_t fills;
   int32_t walks; /* 1: positions are moved one at a time */
   int32_t axes, signed_elements;

@@ -5,11 +5,11 @@ WHAT
   The shape of a tensor says which indices it has; its layout says where each element is in memory. This header reads and
   prints both in XLA's notation. For plain and tiled layouts it computes the linear position of an element, the element at a
   position (or that it is padding), its byte and bits, the size of the array, and the fraction of padding. It also decides if
-  two shapes describe the same bytes, so that a reshape or a transpose costs nothing.
+  a reshape or a transpose costs nothing, because both shapes describe the same bytes.
 
 INCLUDE
-  Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
-  function is static inline. OpenCL C 1.2 sees only the device functions.
+  Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. By
+  default, every function is static inline. OpenCL C 1.2 sees only the device functions.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -135,9 +135,9 @@ ITERATORS
   sequence of elements whose positions have constant strides in both layouts, for example one row of one tile.
   The first plan decides how long the runs are, and this decides the speed. Between T(8,128)(2,1) and rows, a run has up to 128
   elements in the order of rows, but only 2 in the order of tiles. Converting 2000 x 3000 elements from bf16 tiles to f32 rows
-  took 14 to 27 ms by runs in the order of rows, 44 to 58 ms one element at a time, and 82 to 114 ms in the order of tiles. The
-  same holds from rows to tiles, so the plan of the rows should be the first. If both orders have long runs, use the order of
-  the buffer that is written.
+  in the order of rows took 14 to 27 ms by runs, and 44 to 58 ms one element at a time. In the order of tiles, it took 82 to
+  114 ms by runs. The same holds from rows to tiles, so the plan of the rows should be the first. If both orders have long
+  runs, use the order of the buffer that is written.
   Threads share the positions:
     sett_tile_iterator mine = it;
     sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);
@@ -174,13 +174,13 @@ RELATIONS
 
   An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
   tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for any size.
-  If * couples dimensions, all indices are tested that are less than a common multiple of the tile sizes in each dimension
+  If * couples dimensions, all indices are tested up to a common multiple of the tile sizes in each dimension
   (8 and 128 for (8,128)), because the layout repeats beyond that multiple. The answer is "not decided" only if
-  this takes more than SETT_TILE_WALK indices.
+  there are more than SETT_TILE_WALK such indices.
 
 FORMATS
-  These are the formats of TPUs, from XLA's document on tiled layouts. sett_tile_formats returns a shape in every format that has
-  tiles for its element size, with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
+  These are the formats of TPUs, from XLA's document on tiled layouts. sett_tile_formats returns a shape without tiles, and in
+  every format for its element size, each with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
     32-bit types   (8,128); (4,128) if the second most minor dimension is 3 or 4, (2,128) if it is 1 or 2
     16-bit types   (8,128)(2,1)      the document says bf16
     8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
@@ -227,14 +227,14 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
            sett_tile_delete, _move           may move bytes: ask sett_tile_same_bytes
   formats  sett_tile_formats
 
-LAWS (tests/layouts/tile_test.c makes random layouts and asks every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
+LAWS (tests/layouts/tile_test.c makes random layouts and tests every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
   1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) equals print(s) byte by byte.
   2 inverse       element(position(i)) is i for every index i.
   3 cover         the positions of all indices are distinct and in [0, positions). At all other positions, element finds padding.
   4 definition    position(i) is the position of element i after loops have padded, reshaped and transposed the array for each tile.
   5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
   6 strides       yes if and only if position is linear in the index; the element in a "no" is a counterexample.
-  7 parts         every index is in exactly one part, no two at the same position; whole(part(i)) is i.
+  7 parts         every index is in exactly one part, no two indices of a part have the same position; whole(part(i)) is i.
   8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
   9 transpose     yes exactly for the permutations that leave the bits of every element in place; so the answer is yes for the
                   shape that sett_tile_permute returns.
@@ -956,7 +956,7 @@ SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
 /* Decide if a buffer of shape a is, without any change, a buffer of shape b; see RELATIONS in the manual. sett_tile_same_bytes compares as with
- * SETT_TILE_SAME_BITS. The argument types of the other functions is SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE. */
+ * SETT_TILE_SAME_BITS. The argument `types` of the other functions is SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE. */
 SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types);
@@ -990,18 +990,18 @@ SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int d
 SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place);
 
 /* Simplify a transpose of an array with sizes dims, in which dimension i of the result is dimension permutation[i]: remove dimensions of size 1, and
- * merge dimensions that stay adjacent. Write the sizes of the result and the new permutation, and return their number. [8,32,32,16] permuted by
- * 0,3,1,2 becomes 8,16,1024 permuted by 0,2,1. */
+ * merge dimensions that stay adjacent. Write to `to` the sizes of the result and to `order` the new permutation; return their number. [8,32,32,16]
+ * permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
 /* Write the dimensions that a reshape does not change, except those of size 1, as pairs from[i], to[i]. Return the number of pairs. */
 SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
                                     int32_t *to);
-/* Return 1 if a dimension is the most major one apart from dimensions of size 1. */
+/* Return 1 if all dimensions that are more major than dimension dim have size 1. */
 SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* Write the shape in every TPU format that has tiles for its element size, with the padding of each. Return the number of formats. Tiles and L come
- * from the format, everything else from the shape. */
+/* Write the shape without tiles, then the shape in every TPU format for its element size, each with its padding. Return the number of formats. Tiles and
+ * L come from the format, everything else from the shape. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
