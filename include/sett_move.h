@@ -80,9 +80,9 @@ ANSWERS (in all sett headers)
   If a question may stay undecided, its answer is a record with the fields yes and no. yes is 1 only if yes is proved; no is
   1 only if no is proved. If both are 0, the question is not decided or an input had failed, and the field reason or error
   says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
-  output parameter. A size, place or index that does not exist is -1. A function that returns an error code returns nothing
-  else: 0 means that there is no error. Output parameters are always written; without a value, they become -1 or 0. The
-  field count of a list is the number of its entries.
+  output parameter (sett_map_fits returns it as a negative number). A size, place or index that does not exist is -1. A
+  function that returns an error code returns 0 if there is no error. Output parameters are always written; without a value,
+  they become -1 or 0. The field count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
