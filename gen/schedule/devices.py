@@ -215,7 +215,8 @@ class Panels(NamedTuple):
         ms and of s8 0.73 ms; in panels of 16 units 1.67 and 0.80 ms.
     item_rows: maximum number of rows of a product of groups for which each work-item copies its columns to a panel of
         its own; 0: no product (bf16, 2T, in panels of the work-items and in common panels: 256x256x256 17 and 35 us;
-        512x512x512 0.143 and 0.163 ms; 1024x1024x1024 1.77 and 1.37 ms; 64x4096x4096 2.3 and 4.3 ms).
+        512x512x512 0.143 and 0.163 ms; 1024x1024x1024 1.77 and 1.37 ms; 64x4096x4096 2.3 and 4.3 ms; s8 512x512x512
+        0.054 and 0.073 ms; 64x4096x4096 1.4 and 2.4 ms).
     turned_share: minimum ratio of the larger operand's rows to the other operand's rows for a product that is computed
         transposed, so that the larger operand, contiguous along the sum, is read in place (bf16 by 4096x4096, 1T,
         transposed and not: 8 rows 1.5 and 3.15 ms; 64 rows 3.1 and 7.2 ms; 256 rows 10.6 and 15.9 ms).
