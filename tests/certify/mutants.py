@@ -1,40 +1,38 @@
-"""Mutants of generated texts: one change of a constant, an operator, a guard or a barrier, drawn from a seed.
+"""Mutants of generated texts: one change of a constant, an operator, a guard, a loop's bound or a barrier, drawn from a seed.
 
     PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT]
 
-prints each mutant with a fault that is not refuted, then the number of mutants by what they change and by verdict.
+draws mutants until COUNT of them have a fault, and compares two judgements of each: what a run of the mutant accesses
+(observed.py, which shares nothing with gen/certify), and the verdict of gen certify. It prints each mutant on which they
+do not agree, then the counts. The exit status is 1 if less than 99 % of the mutants with a fault are refuted, or if a
+mutant without a fault is refuted.
 """
 
 from __future__ import annotations
 
 import collections
-import itertools
-import math
 import random
 import re
 import sys
-from dataclasses import dataclass
-from functools import lru_cache
+import tempfile
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import pipeline, run
-from gen.certify import certify, terms
-from gen.certify.cases import MACROS, _Places
-from gen.certify.reader import Reader
-from gen.certify.text import Preprocessor, Unknown
-from gen.certify.walk import Walk
+from gen.certify import Verdict, certify
 from gen.hlo.graph import Computation
 from gen.program import build as programs
+from tests.certify.observed import NotRun, Seen, observed, prepared
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OTHER = {"+": "-", "-": "+", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "*": "+", "/": "*", "%": "/", ">>": "<<",
          "&": "|", "==": "!=", "&&": "||"}
 TARGETS = ("opencl", "cuda", "c")
-# Fixtures whose kernels are small enough to compare the places that they access.
-FILES = ("add_bf16", "add_f32", "column_max_bf16", "concatenate_bf16", "finite_pred", "layouts_f32", "log_transpose_add",
-         "moves_u16", "row_sum_f32", "slice_pad_add", "softmax_f32", "transpose_f32", "triangle_f32", "tuples_f32")
-POINTS = 2000    # maximum number of points at which an access is evaluated (a point: a value for each of its variables)
+MOST_BYTES = 1 << 20        # maximum size of all buffers of a kernel that is drawn
+EACH = 4                    # number of mutants that are drawn from a kernel at a time
+FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,48 @@ class Mutant:
     text: str
     what: str
     kind: str
+
+
+@dataclass
+class Kernel:
+    """A kernel of a built file, with all that a judgement needs.
+
+    manifest: the program's manifest, with this target and, if that is possible, with this launch alone.
+    seen: the run of the unchanged text.
+    meant: true if its semantics are proved.
+    """
+
+    name: str
+    target: str
+    file: str
+    texts: "Dict[str, str]"
+    header: str
+    launch: "Mapping[str, Any]"
+    manifest: "Dict[str, Any]"
+    computation: Computation
+    baseline: Path
+    seen: Seen
+    meant: bool
+    changes: "Dict[str, List[Tuple[int, int, str]]]"
+    tried: "Set[str]" = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A mutant with both judgements.
+
+    change: the class of the mutant (see `changed`).
+    verdict: PROVED, UNKNOWN, REFUTED, or "REFUTED (semantics)" if only its semantics are refuted.
+    why: what gen certify says.
+    """
+
+    where: str
+    target: str
+    mutant: Mutant
+    change: str
+    verdict: str
+    why: str
+    meant: bool
 
 
 def body_of(text: str, kernel: str) -> "Tuple[int, int]":
@@ -57,182 +97,236 @@ def body_of(text: str, kernel: str) -> "Tuple[int, int]":
     return start, at
 
 
-def places(text: str, kernel: str) -> "List[Tuple[int, int, str, str]]":
-    """Return each change that a kernel's text allows: the offsets of the first character and after the last character, the new words, and the kind of
-    the change.
+def places(text: str, kernel: str) -> "Dict[str, List[Tuple[int, int, str]]]":
+    """Return the changes that a kernel's text allows, by kind: the offsets of the first character and after the last
+    character, and the new words.
     """
     start, end = body_of(text, kernel)
-    found: "List[Tuple[int, int, str, str]]" = []
+    found: "Dict[str, List[Tuple[int, int, str]]]" = {}
     for line in re.finditer(r"[^\n]*\n", text[start:end]):
         words = line[0]
         if words.lstrip().startswith(("#", "//")) or "PREFETCH" in words:
             continue
         at = start + line.start()
+        loop = re.search(r"\bfor \([^;]*;([^;]*);", words)
         for number in re.finditer(r"(?<![\w.])(\d+)(?![\w.])", words):
             value = int(number[1])
-            for other in {value + 1, value - 1, value * 2} - {value, -1}:
-                found.append((at + number.start(), at + number.end(), str(other), "constant"))
+            kind = "bound" if loop and loop.start(1) <= number.start() < loop.end(1) else "constant"
+            for other in sorted({value + 1, value - 1, value * 2} - {value, -1}):
+                found.setdefault(kind, []).append((at + number.start(), at + number.end(), str(other)))
         for operator in re.finditer(r" (<=|>=|==|&&|>>|[-+*/%<>&]) ", words):
-            found.append((at + operator.start(1), at + operator.end(1), OTHER[operator[1]], "operator"))
+            kind = "bound" if loop and loop.start(1) <= operator.start() < loop.end(1) else "operator"
+            found.setdefault(kind, []).append((at + operator.start(1), at + operator.end(1), OTHER[operator[1]]))
         for guard in re.finditer(r"\bif \(", words):
-            found.append((at + guard.end(), at + guard.end(), "1 || ", "guard"))
+            for more in ("1 || ", "0 && "):
+                found.setdefault("guard", []).append((at + guard.end(), at + guard.end(), more))
         for barrier in re.finditer(r"__syncthreads\(\);|barrier\(CLK_\w+\);", words):
-            found.append((at + barrier.start(), at + barrier.end(), ";", "barrier"))
+            found.setdefault("barrier", []).append((at + barrier.start(), at + barrier.end(), ";"))
     return found
 
 
-@dataclass(frozen=True)
-class Places:
-    """The places that a kernel accesses, as (array, first byte, number of bytes).
+def changed(before: Seen, after: Seen) -> str:
+    """Return what a mutant changes, as its run shows.
 
-    written: places of writes to global memory.
-    outside: accesses outside of their array, and integers outside of the range that they must keep (an index of a
-        private array, an index type).
-    meets: true if two work-items access a place between the same two barriers, and one of them writes it.
-    all: all accesses, each with its work-item.
-    whole: true if all points were evaluated, not a sample.
+    outside, race, barrier: a fault that ends the run (see observe.cpp).
+    unwritten: an element is not written. overwritten: an element is read after its place was overwritten.
+    lanes, division, endless: the run ends for another reason.
+    uninitialised: shared memory is read before it is written.
+    wraps: integer arithmetic leaves its type on another line than before, and the run has no fault.
+    elements: the run has no fault, but other accesses. values: the accesses are the same, the results differ.
+    nothing: accesses and results are the same.
     """
-
-    written: "FrozenSet[object]"
-    outside: "FrozenSet[object]"
-    meets: bool
-    all: "FrozenSet[object]"
-    whole: bool
-
-
-def accessed(text: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str) -> Places:
-    """Return the places that a kernel accesses. An access with more than POINTS points is evaluated at a sample of
-    them.
-    """
-    reader = Reader(Preprocessor(MACROS[target]).tokens(text), target != "c")
-    found = Walk(reader, target).kernel(launch["kernel"], _Places(manifest).of(launch), launch["blocks"], launch["threads"])
-    every: "Dict[object, None]" = {}
-    written, outside = set(), set()
-    touched: "Dict[object, Set[Tuple[object, bool]]]" = {}
-    whole = True
-
-    def points(of: "List[Any]", path: "Sequence[Any]") -> "Iterator[Dict[Any, int]]":
-        nonlocal whole
-        atoms = sorted(terms.all_free([*of, *path]), key=lambda a: a.number)
-        ranges: "List[Sequence[int]]" = [range(a.lo, a.hi + 1) for a in atoms]
-        if math.prod(len(values) for values in ranges) > POINTS:
-            whole = False
-            ranges = [of if len(of) < 9 else (a.lo, a.lo + 1, a.lo + 2, a.lo + 5, a.hi // 2, a.hi - 1, a.hi)
-                      for a, of in zip(atoms, ranges)]
-        for values in itertools.islice(itertools.product(*ranges), POINTS):
-            given = dict(zip(atoms, values))
-            if all(terms.holds(c, given) for c in path):
-                yield given
-
-    for needed in found.obligations:
-        for given in points([needed.term], needed.path):
-            if not needed.lo <= terms.evaluate(needed.term, given) <= needed.hi:
-                outside.add((needed.at.line, needed.at.column, needed.lo, needed.hi))
-    for access in found.accesses:
-        memory, width = access.memory, access.width * access.unit
-        for given in points([access.offset, access.phase], access.path):
-            who = tuple((atom.name.split("!")[0], value) for atom, value in given.items() if atom in found.groups | found.items)
-            at = terms.evaluate(access.offset, given) * access.unit
-            place, phase = (memory.name, at, width), terms.evaluate(access.phase, given)
-            every[place, access.write, phase, who] = None
-            if access.known and (at < 0 or memory.bytes is not None and at + width > memory.bytes):
-                outside.add(place)
-            if access.write and memory.space == "global":
-                written.add(place)
-            if memory.space in ("global", "shared") and access.known and not access.atomic:
-                group = tuple(part for part in who if part[0] == "group")
-                key = (memory.name, group, phase) if memory.space == "shared" else (memory.name, phase if len(group) == len(who) else 0)
-                for unit in range(at, at + width):
-                    touched.setdefault((key, unit), set()).add((who, access.write))
-    meets = any(len({who for who, _ in by}) > 1 and any(write for _, write in by) for by in touched.values())
-    return Places(frozenset(written), frozenset(outside), meets, frozenset(every), whole)
+    if after.fault:
+        return after.fault.split()[0]
+    if after.unwritten > before.unwritten:
+        return "unwritten"
+    if after.overwritten > before.overwritten:
+        return "overwritten"
+    if after.uninitialised > before.uninitialised:
+        return "uninitialised"
+    if after.lines - before.lines:
+        return "wraps"
+    if after.places != before.places:
+        return "elements"
+    return "values" if after.values != before.values else "nothing"
 
 
-def programs_of(names: "Tuple[str, ...]") -> "Iterator[Tuple[str, Dict[str, str], Dict[str, Any]]]":
-    """Yield the name, the texts and the manifest of each fixture."""
-    for name in names:
-        module = run.load(str(ROOT / f"tests/kernels/{name}.hlo"), None, {})
-        for source in programs.programs(module, False):
-            texts, about = pipeline.files(source, list(TARGETS), None, False, None)
-            yield name, {key: text for key, text in texts.items() if isinstance(text, str)}, about
+def verdict_of(kernel: Kernel, text: str, semantics: bool) -> "Tuple[str, str, bool]":
+    """Return the verdict of gen certify on a text, the line that it prints, and true if the semantics are proved."""
+    verdicts = certify({**kernel.texts, kernel.file: text}, kernel.manifest, [kernel.target], None, kernel.computation if semantics else None)
+    meant = [verdict.meant.failure for verdict in verdicts if verdict.meant is not None]
+    others = [(verdict, failure) for verdict in verdicts for failure in verdict.failures if failure.kind == "refuted" and failure not in meant]
+    kinds = {verdict.kind for verdict in verdicts}
+    kind = "REFUTED" if others else "REFUTED (semantics)" if "REFUTED" in kinds else "UNKNOWN" if "UNKNOWN" in kinds else "PROVED"
+    line = others[0][1].text(kernel.file) if others else \
+        next((verdict.line() for verdict in verdicts if verdict.kind != "PROVED"), verdicts[0].line())
+    return kind, line, all(_is_meant(verdict) for verdict in verdicts)
 
 
-@lru_cache(maxsize=None)
-def graph_of(name: str) -> Computation:
-    """Return the graph of a fixture."""
-    (source,) = programs.programs(run.load(str(ROOT / f"tests/kernels/{name}.hlo"), None, {}), False)
-    return source.whole.computation
+def _is_meant(verdict: Verdict) -> bool:
+    return verdict.meant is not None and verdict.meant.text() == "semantics proved"
 
 
-def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[Tuple[str, Mutant, str, str]]":
-    """Yield drawn mutants: the fixture and target, the mutant, the accesses that it changes (as in `changed`), and the verdict."""
-    random_ = random.Random(seed)
-    known = list(programs_of(names))
-    before: "Dict[object, Places]" = {}
-    tried: "Set[str]" = set()
-    while count:
-        name, texts, manifest = random_.choice(known)
+def _alone(manifest: "Mapping[str, Any]", target: str, launch: "Mapping[str, Any]") -> "Dict[str, Any]":
+    """Return a manifest with one target, and with one launch if it shares no array with other launches."""
+    launches = manifest["targets"][target]["launches"]
+    results = manifest["results"]
+    passed = {"scratch", "local", "state"}
+    if not any(argument["buffer"] in passed for argument in launch["arguments"]):
+        own = {argument["number"] for argument in launch["arguments"] if argument["buffer"] == "results"}
+        others = {argument["number"] for other in launches if other is not launch for argument in other["arguments"] if argument["buffer"] == "results"}
+        if not own & others:
+            launches = [launch]
+            results = [{**result, "bytes": result["bytes"] if number in own else 0} for number, result in enumerate(results)]
+    return {"aliases": manifest["aliases"], "results": results, "files": manifest["files"], "targets": {target: {"launches": launches}}}
+
+
+class Kernels:
+    """Builds kernels, once each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.known: "Dict[Path, List[Tuple[Any, Dict[str, str], Dict[str, Any]]]]" = {}
+        self.kernels: "Dict[object, Optional[Kernel]]" = {}
+        self.left_out: "collections.Counter[str]" = collections.Counter()
+
+    def built(self, file: Path) -> "List[Tuple[Any, Dict[str, str], Dict[str, Any]]]":
+        if file not in self.known:
+            self.known[file] = []
+            try:
+                for source in programs.programs(run.load(str(file), None, {}), False):
+                    texts, about = pipeline.files(source, list(TARGETS), None, False, None)
+                    if set(about["targets"]) >= set(TARGETS):
+                        self.known[file].append((source, {key: text for key, text in texts.items() if isinstance(text, str)}, about))
+            except Exception as error:      # a file that gen refuses
+                self.left_out[type(error).__name__] += 1
+        return self.known[file]
+
+    def drawn(self, file: Path, random_: random.Random) -> "Optional[Kernel]":
+        """Return a drawn kernel of a file; None if it cannot be judged."""
+        built = self.built(file)
+        if not built:
+            return None
+        number = random_.randrange(len(built))
         target = random_.choice(TARGETS)
-        launch = random_.choice(manifest["targets"][target]["launches"])
-        file = manifest["files"][target]
-        text = texts[file]
-        changes = places(text.split("/* ---- without vectors", 1)[0], launch["kernel"])
-        if not changes:
-            continue
-        at, end, words, kind = random_.choice(changes)
-        line = text.count("\n", 0, at) + 1
-        mutant = Mutant(text[:at] + words + text[end:], f"{file}:{line}: {text[at:end] or 'guard'} -> {words}", kind)
-        if mutant.text in tried:
-            continue
-        tried.add(mutant.text)
-        one = {"aliases": manifest["aliases"], "results": manifest["results"], "files": manifest["files"],
-               "targets": {target: {"launches": manifest["targets"][target]["launches"]}}}
-        key = name, target, launch["kernel"]
-        if key not in before:
-            before[key] = accessed(text, launch, one, target)
-        try:
-            after = accessed(mutant.text, launch, one, target)
-        except (Unknown, AssertionError, KeyError):
-            after = None
-        change = changed(before[key], after)
-        verdicts = certify({file: mutant.text}, one, [target], None, graph_of(name))
-        kinds = {verdict.kind for verdict in verdicts}
-        meant = [verdict.meant.failure for verdict in verdicts if verdict.meant is not None]
-        others = any(failure.kind == "refuted" and failure not in meant for verdict in verdicts for failure in verdict.failures)
-        verdict = "REFUTED" if others else "REFUTED (semantics)" if "REFUTED" in kinds else \
-            "UNKNOWN" if "UNKNOWN" in kinds else "PROVED"
-        count -= 1
-        yield f"{name} {target}", mutant, change, verdict
+        source, texts, about = built[number]
+        launch = random_.choice(about["targets"][target]["launches"])
+        key = file, number, target, launch["kernel"]
+        if key not in self.kernels:
+            try:
+                self.kernels[key] = self._kernel(file, source, texts, about, target, launch)
+            except NotRun as reason:
+                self.left_out[str(reason).strip().split("\n")[0][-60:]] += 1
+                self.kernels[key] = None
+        return self.kernels[key]
+
+    def _kernel(self, file: Path, source: "Any", texts: "Dict[str, str]", about: "Dict[str, Any]", target: str, launch: "Mapping[str, Any]") -> Kernel:
+        if sum(argument["bytes"] for argument in launch["arguments"]) > MOST_BYTES:
+            raise NotRun("larger than is run")
+        name = about["files"][target]
+        header = texts.get(about["files"].get("header", ""), "")
+        if "atomic" in texts[name]:
+            raise NotRun("atomic operations")
+        baseline = self.folder / f"baseline_{len(self.kernels)}"
+        seen = observed(self.folder, texts[name], header, launch, about, target, baseline)
+        if seen is None:
+            raise NotRun("the text does not compile")
+        if seen.fault:
+            raise NotRun(f"the unchanged kernel has a fault: {seen.fault}")
+        made = Kernel(file.stem, target, name, texts, header, launch, _alone(about, target, launch), source.whole.computation, baseline, seen, False,
+                      places(texts[name].split("/* ---- without vectors", 1)[0], launch["kernel"]))
+        kind, line, made.meant = verdict_of(made, texts[name], True)
+        if kind != "PROVED":
+            raise NotRun(f"the unchanged kernel is {kind}")
+        return made
 
 
-def changed(before: Places, after: "Optional[Places]") -> str:
-    """Return what a mutant changes. "fault": an access leaves its array or an integer its range, two work-items access an element in conflict,
-    or the set of all written elements differs. "elements": the kernel has no fault, but accesses other elements.
-    "nothing": all accesses are the same.
-    """
-    if after is None:
-        return "nothing"
-    if before.all == after.all and not after.outside:
-        return "nothing"
-    if after.outside or after.meets and not before.meets or _bytes(before.written) != _bytes(after.written):
-        return "fault"
-    return "elements"
+def files(random_: random.Random) -> "List[Path]":
+    """Return the files whose kernels are drawn: fixtures, benchmarks, and as many fusions of other projects."""
+    own = sorted([*(ROOT / "tests/kernels").glob("*.hlo"), *(ROOT / "bench").glob("*.hlo")])
+    peer = sorted((ROOT.parent / "shared/peer/fusions").glob("*.hlo"))
+    return own + random_.sample(peer, min(len(peer), 120))
 
 
-def _bytes(places: "FrozenSet[Any]") -> "Set[object]":
-    return {(name, unit) for name, at, width in places for unit in range(at, at + width)}
+def drawn(seed: int, faults: int, names: "Sequence[str]" = (), targets: "Sequence[str]" = TARGETS) -> "Iterator[Judged]":
+    """Draw mutants until `faults` of them have a fault. names: fixtures to draw from, instead of all files."""
+    random_ = random.Random(seed)
+    chosen = [ROOT / f"tests/kernels/{name}.hlo" for name in names] or files(random_)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        prepared(folder)
+        kernels = Kernels(folder)
+        while faults > 0:
+            kernel = kernels.drawn(random_.choice(chosen), random_)
+            if kernel is None or not kernel.changes or kernel.target not in targets:
+                continue
+            for _ in range(EACH):
+                judged = _judged(kernel, folder, random_)
+                if judged is not None:
+                    faults -= judged.change in FAULTS
+                    yield judged
+                if faults <= 0:
+                    break
+        print(f"files and kernels that are not drawn: {dict(kernels.left_out)}", file=sys.stderr)
 
 
-def main() -> None:
+def _judged(kernel: Kernel, folder: Path, random_: random.Random) -> "Optional[Judged]":
+    kind = random_.choice(sorted(kernel.changes))
+    at, end, words = random_.choice(kernel.changes[kind])
+    text = kernel.texts[kernel.file]
+    line = text.count("\n", 0, at) + 1
+    mutant = Mutant(text[:at] + words + text[end:], f"{kernel.file}:{line}: {text[at:end] or 'guard'} -> {words}", kind)
+    if mutant.text in kernel.tried:
+        return None
+    kernel.tried.add(mutant.text)
+    seen = observed(folder, mutant.text, kernel.header, kernel.launch, kernel.manifest, kernel.target, kernel.baseline)
+    if seen is None:        # the text does not compile
+        return None
+    change = changed(kernel.seen, seen)
+    verdict, why, meant = verdict_of(kernel, mutant.text, change in ("elements", "values", "nothing", "uninitialised"))
+    return Judged(f"{kernel.name} {kernel.launch['kernel']}", kernel.target, mutant, change, verdict, why, kernel.meant)
+
+
+def wrong(judged: Judged) -> str:
+    """Return the reason why the two judgements of a mutant do not agree, or ""."""
+    if judged.change in FAULTS:
+        return "" if judged.verdict == "REFUTED" else "a fault that is not refuted"
+    if judged.verdict == "REFUTED" and judged.change in ("elements", "values", "nothing"):
+        return "refuted without a fault"
+    if judged.verdict == "REFUTED (semantics)" and judged.change == "nothing":
+        return "semantics refuted without a change"
+    return ""
+
+
+def main() -> int:
     seed, count = (int(word) for word in [*sys.argv[1:], *("1", "100")[len(sys.argv) - 1:]])
-    counts: "collections.Counter[Tuple[str, str]]" = collections.Counter()
-    for where, mutant, change, verdict in drawn(seed, count):
-        counts[change, verdict] += 1
-        if change == "fault" and verdict != "REFUTED":
-            print(f"{verdict} {where} {change} {mutant.kind} {mutant.what}", flush=True)
-    for (change, verdict), number in sorted(counts.items()):
-        print(f"{number} mutants change {change}: {verdict}")
+    by: "collections.Counter[Tuple[str, str]]" = collections.Counter()
+    kinds: "collections.Counter[Tuple[str, str, str]]" = collections.Counter()
+    start, total = time.time(), 0
+    every = []
+    for judged in drawn(seed, count):
+        total += 1
+        semantics = "" if judged.meant or judged.change in FAULTS else ", semantics not proved before"
+        by[judged.change, judged.verdict + semantics] += 1
+        if judged.change in FAULTS:
+            kinds[judged.mutant.kind, judged.target, judged.verdict] += 1
+        reason = wrong(judged)
+        if reason:
+            every.append(judged)
+            print(f"{reason}: {judged.where} {judged.target} {judged.change} {judged.mutant.kind} {judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
+        if total % 100 == 0:
+            print(f"{total} mutants, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
+    for (change, verdict), number in sorted(by.items()):
+        print(f"{number} mutants, {change}: {verdict}")
+    for (kind, target, verdict), number in sorted(kinds.items()):
+        print(f"{number} mutants with a fault, {kind}, {target}: {verdict}")
+    faults = sum(number for (change, _), number in by.items() if change in FAULTS)
+    refuted = sum(number for (change, verdict), number in by.items() if change in FAULTS and verdict == "REFUTED")
+    false = sum(1 for judged in every if judged.change not in FAULTS)
+    print(f"{refuted} of {faults} mutants with a fault are refuted; {false} of {total - faults} other mutants are refuted wrongly; "
+          f"{total} mutants, {time.time() - start:.0f} s")
+    return int(refuted < 0.99 * faults or false > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

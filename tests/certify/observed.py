@@ -1,0 +1,126 @@
+"""Run one kernel of a generated text on the CPU, and report the places that it accesses (observe.cpp)."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+CHECKS = ["-O0", "-w", "-fPIC", "-fsanitize=address", "-fsanitize=bounds,unsigned-integer-overflow,signed-integer-overflow,integer-divide-by-zero",
+          "-fsanitize=shift-exponent", "-mllvm", "-asan-instrumentation-with-call-threshold=0", "-mllvm", "-asan-use-after-return=never"]
+OPENCL = ["-x", "cl", "-cl-std=CL1.2", "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-finclude-default-header", "-ffp-contract=off"]
+COMMANDS = {
+    "opencl": ["clang", *OPENCL],
+    "cuda": ["clang++", "-x", "c++", "-std=c++17", "-ffp-contract=off", f"-I{ROOT}/tests"],
+    # without the instructions of a processor, as gen/certify reads the text
+    "c": ["clang", "-x", "c", "-std=gnu11", "-ffp-contract=off", "-U__SSE2__", "-DSETT_BURSTS=0"],
+}
+SUFFIX = {"opencl": "cl", "cuda": "cpp", "c": "c"}
+
+
+class NotRun(Exception):
+    """A kernel that is not run. The text is the reason."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The result of a run. fault: the first word of a fault (see observe.cpp), or "". places, values: as in observe.cpp.
+    lines: the lines where integer arithmetic leaves its type.
+    """
+
+    fault: str
+    unwritten: int = 0
+    overwritten: int = 0
+    uninitialised: int = 0
+    places: int = 0
+    values: int = 0
+    lines: "FrozenSet[int]" = frozenset()
+
+
+def prepared(folder: Path) -> None:
+    """Build in a folder what each run needs: the program that runs a library, and the built-in functions of OpenCL."""
+    for name in ("cuda_runtime.h", "cuda_fp16.h"):
+        (folder / name).write_text('#include "cuda_on_cpu.h"\n#undef __syncthreads\nextern "C" void mut_barrier(void);\n'
+                                   "#define __syncthreads() (mut_barrier(), sett_barrier(__LINE__))\n")
+    _run(["clang++", "-std=c++17", "-O2", "-rdynamic", str(HERE / "observe.cpp"), "-o", str(folder / "observe"), "-Wl,--no-as-needed", "-lm", "-ldl"])
+    _run(["clang", *OPENCL, *CHECKS, "-c", str(HERE / "observe.cl"), "-o", str(folder / "builtins.o")])
+
+
+def _run(command: "List[str]") -> str:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise NotRun(done.stderr[-2000:] or done.stdout[-2000:] or f"exit status {done.returncode}")
+    return done.stdout
+
+
+def launcher(text: str, launch: "Mapping[str, Any]", target: str) -> "Tuple[str, int]":
+    """Return the text that launches a kernel, and the number of variants of the kernel (instances of its template)."""
+    kernel, count = launch["kernel"], len(launch["arguments"])
+    given = ", ".join(f"b[{n}]" for n in range(count))
+    if target == "c":
+        return f"\nvoid mut_enter(size_t);\nint mut_launch(int variant, void **b)\n{{\n  for (size_t n = 0; n < {launch['blocks']}; ++n) {{\n" \
+               f"    mut_enter(n);\n    {kernel}({given}, n);\n  }}\n  return 0;\n}}\n", 1
+    if target == "opencl":
+        return "", 1
+    templates = re.search(rf"template <([^>]*)>[^;{{}}]*\b{re.escape(kernel)}\(", text)
+    if templates and re.fullmatch(r"bool \w+", templates[1]) is None:
+        raise NotRun("a template with other parameters")
+    names = [f"{kernel}<true>", f"{kernel}<false>"] if templates else [kernel]
+    calls = "".join(f"  if (variant == {n}) return cudaLaunchKernel((const void *){name}, dim3({launch['blocks']}), dim3({launch['threads']}), arguments, 0, 0);\n"
+                    for n, name in enumerate(names))
+    pointers = ", ".join(f"&b[{n}]" for n in range(count))
+    quiet = '__attribute__((no_sanitize("address")))'
+    return f'\nextern "C" int mut_launch(int variant, void **b)\n{{\n  void *arguments[] = {{{pointers}}};\n  sett_cuda_order = 0;\n{calls}  return 1;\n}}\n' \
+           f'extern "C" {quiet} unsigned mut_group(void) {{ return blockIdx.x + gridDim.x * blockIdx.y; }}\n' \
+           f'extern "C" {quiet} unsigned mut_item(void) {{ return (unsigned)sett.current; }}\n', len(names)
+
+
+def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tuple[List[str], List[int]]":
+    """Return the blocks of memory of a launch, as observe.cpp expects them, and the block of each pointer."""
+    same = {("results", alias["result"]): ("params", alias["parameter"]) for alias in manifest["aliases"]}
+    known: "Dict[Tuple[Any, ...], int]" = {}
+    sizes: "List[int]" = []
+    flags: "List[str]" = []
+    pointers: "List[int]" = []
+    for argument in launch["arguments"]:
+        own = argument["buffer"], argument["number"]
+        key = (*same.get(own, own), argument["offset"])
+        if argument.get("lead"):
+            raise NotRun("leading dimensions of the caller")
+        if key not in known:
+            known[key] = len(sizes)
+            sizes.append(0)
+            flags.append("w" if argument["buffer"] != "params" else "")
+        at = known[key]
+        sizes[at] = max(sizes[at], argument["bytes"])
+        if own in same or own in same.values():
+            flags[at] = "i"
+        pointers.append(at)
+    return [f"{size}:{flag}" for size, flag in zip(sizes, flags)], pointers
+
+
+def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str, baseline: Path) -> "Optional[Seen]":
+    """Return what a kernel does; None if its text does not compile."""
+    more, variants = launcher(text, launch, target)
+    blocks, pointers = blocks_of(launch, manifest)
+    file = folder / f"mutant.{SUFFIX[target]}"
+    for name in re.findall(r'#include "(\w+\.h)"', text):
+        (folder / name).write_text(header)
+    file.write_text(text + more)
+    library = folder / "mutant.so"
+    builtins = [str(folder / "builtins.o")] if target == "opencl" else []
+    try:
+        _run([*COMMANDS[target], *CHECKS, f"-I{folder}", "-c", str(file), "-o", str(folder / "mutant.o")])
+    except NotRun:
+        return None
+    _run(["ld.lld", "-shared", str(folder / "mutant.o"), *builtins, "-o", str(library)])
+    said = _run([str(folder / "observe"), str(library), launch["kernel"], target, str(launch["blocks"]), str(launch["threads"]), str(variants),
+                 str(baseline), *blocks, "--", *map(str, pointers)]).splitlines()[-1].split()
+    if said[0] != "done":
+        return Seen(" ".join(said))
+    numbers = [int(word) for word in said[1:]]
+    return Seen("", numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], frozenset(numbers[5:]))
