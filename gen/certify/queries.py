@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from math import gcd
+from math import gcd, prod
 from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import terms
@@ -231,8 +231,8 @@ class Questions:
 
     def _ask(self, printer: Printer, lines: "List[str]", path: "Sequence[Condition]", of: "Sequence[object]", question: str,
              at: "object", replay: "Callable[[Values], bool]") -> None:
-        """Ask a query. A counterexample refutes only if it names nothing but ids and steps, if all conditions of the
-        path hold for it, and if `replay` confirms it by evaluating the text's terms.
+        """Ask a query. A counterexample refutes only if it names nothing but ids, steps and one integer of a parameter, if
+        all conditions of the path hold for it, and if `replay` confirms it by evaluating the text's terms.
         """
         conditions = _relevant(path, terms.all_free(of))
         asked = lines + [printer.condition(c) for c in conditions]
@@ -248,7 +248,7 @@ class Questions:
             return
         free = terms.all_free([*of, *conditions])
         text, given = _values(printer, answer, free), _by_copy(printer, answer)
-        if not all(atom.known for atom in free):
+        if not _is_possible({atom for atom in free if not atom.known}, given):
             self._fail("unknown", f"{question} (for a value that the walk does not know)", at, text)
         elif not replay(given) or not all(terms.holds(c, given[""]) for c in conditions):
             self._fail("unknown", f"{question} (but the text's terms do not confirm this counterexample)", at, text)
@@ -271,6 +271,23 @@ def _by_copy(printer: Printer, answer: Answer) -> "Values":
             found[of].setdefault(atom, value)
         found[copy][atom] = value
     return found
+
+
+def _is_possible(read: "Set[Atom]", given: Values) -> bool:
+    """Return true if some data give these values to variables that were read from memory: all of them are the integer at
+    one place of a parameter, which may be any. Two places are too many, because HLO may say that they are sorted or
+    differ.
+    """
+    found: "Set[Tuple[int, int, int]]" = set()
+    for atom in read:
+        copies = [values for values in given.values() if atom in values]
+        if atom.place is None or not copies:
+            return False
+        memory, offset = atom.place
+        if not all(of.known for of in offset.free):
+            return False
+        found |= {(id(memory), terms.evaluate(offset, values), values[atom]) for values in copies}
+    return len(found) <= 1
 
 
 def _values(printer: Printer, answer: Answer, free: "Set[Atom]") -> str:
@@ -483,8 +500,8 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
     have as many bytes as the buffer, each byte is written. If some overlap, a write is computed for each element, and
     the solver checks it. If that fails, all places are enumerated, if they are few.
     """
-    writes = [replace(a, path=tuple(_decided(c) for c in a.path)) for a in map(_certain, _distinct(accesses))
-              if a.write and not a.atomic]
+    every = [a for a in map(_certain, _distinct(accesses)) if a.write and not a.atomic]
+    writes = [replace(a, path=tuple(_decided(c) for c in a.path)) for a in every]
     writes = [a for a in writes if a.known and all(c.kind != "false" for c in a.path)]
     switches = sorted({atom for a in writes for atom in terms.all_free(a.path) if "!" not in atom.name}, key=lambda a: a.number)
     for values in itertools.product((0, 1), repeat=len(switches)):
@@ -504,6 +521,9 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
         lacks, why = _covered(_distinct(chosen), bytes_of, solvers)
         if why:
             open_ones = any(a.write and not _certain(a).known for a in accesses)
+            if lacks and open_ones and not any(a.write and a.atomic for a in accesses):
+                left_out = _left_out(every, bytes_of)
+                return ("refuted", left_out) if left_out else ("unknown", why)
             return "refuted" if lacks and not open_ones else "unknown", why
     return "", ""
 
@@ -522,6 +542,37 @@ def _decided(condition: Condition) -> Condition:
     if condition.kind == "not" and condition.of[0].kind == "and":       # type: ignore[attr-defined]
         return terms.either(*(_decided(terms.negated(part)) for part in condition.of[0].of))    # type: ignore[attr-defined]
     return terms.FALSE
+
+
+def _left_out(writes: "Sequence[Access]", bytes_of: int) -> str:
+    """Return the reason why some data leave an element unwritten, or "" if none is found. The data are one integer at all
+    places of the parameters that decide about the writes. If there are several such places, HLO may say that their
+    values differ, so that the integer counts only if all writes that it decides about are left out.
+    """
+    read = {atom for access in writes for atom in terms.all_free([access.offset, *access.path]) if not atom.known}
+    if any(atom.place is None for atom in read):
+        return ""
+    places = {atom.place for atom in read}
+    is_one = len(places) == 1 and all(offset.is_constant for _, offset in places)       # type: ignore[misc]
+    for value in (-1, 0, 1 << 30):
+        if any(not atom.lo <= value <= atom.hi for atom in read):
+            continue
+        fixed: "List[Access]" = []
+        for access in writes:
+            offset, path = access.offset, list(access.path)
+            for atom in read:
+                offset = terms.substituted(offset, atom, terms.number(value))
+                path = [terms.substituted(c, atom, terms.number(value)) for c in path]
+            atoms = terms.all_free([offset, *path])
+            if access.known or is_one:
+                fixed.append(replace(access, offset=offset, path=tuple(path)))
+            elif prod(atom.hi - atom.lo + 1 for atom in atoms) > MOST_POINTS or any(True for _ in terms.each(atoms, path, None)):
+                break
+        else:
+            lacks, why = _enumerated(fixed, bytes_of)
+            if lacks:
+                return f"{why} if the parameter's value is {value}"
+    return ""
 
 
 def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[bool, str]":

@@ -22,13 +22,16 @@ class Atom:
     of: its operands.
     known: true if ids and the steps of loops determine the value; false if it was read from memory, or if the walk left
         it open.
+    place: for an integer that was read from a parameter, which may hold any value of its type: the parameter and the
+        offset in bytes.
     """
 
-    __slots__ = ("number", "kind", "name", "of", "lo", "hi", "known", "free")
+    __slots__ = ("number", "kind", "name", "of", "lo", "hi", "known", "free", "place")
 
     def __init__(self, kind: str, name: str, of: "Tuple[object, ...]", lo: int, hi: int, known: bool) -> None:
         self.number, self.kind, self.name, self.of = next(_numbers), kind, name, of
         self.lo, self.hi, self.known = lo, hi, known
+        self.place: "Optional[Tuple[object, Term]]" = None
         self.free: "frozenset[Atom]" = frozenset([self]) if kind == "var" else frozenset().union(
             *(part.free for part in of if isinstance(part, (Term, Condition))))
 

@@ -543,6 +543,9 @@ class Walk:
             key = value.memory, value.offset, value.unit, type
             if key not in self.loaded:
                 self.loaded[key] = self._fresh(type, varies, span, value.memory.name)
+                if type.bits >= 32 and isinstance(value.memory.key, tuple) and value.memory.key[0] == "params":
+                    for atom in terms.all_free([self.loaded[key].term]):     # type: ignore[union-attr]
+                        atom.place = value.memory, value.offset.times(value.unit)
                 if value.offset.is_constant:
                     self.found.common |= terms.all_free([self.loaded[key].term])    # type: ignore[union-attr]
             return self.loaded[key]

@@ -46,8 +46,13 @@ def prepared(folder: Path) -> None:
     for name in ("cuda_runtime.h", "cuda_fp16.h"):
         (folder / name).write_text('#include "cuda_on_cpu.h"\n#undef __syncthreads\nextern "C" void mut_barrier(void);\n'
                                    "#define __syncthreads() (mut_barrier(), sett_barrier(__LINE__))\n")
+    _run([*_command("cuda", folder), "-x", "c++-header", str(folder / "cuda_runtime.h"), "-o", str(folder / "cuda.pch")])
     _run(["clang++", "-std=c++17", "-O2", "-rdynamic", str(HERE / "observe.cpp"), "-o", str(folder / "observe"), "-Wl,--no-as-needed", "-lm", "-ldl"])
     _run(["clang", *OPENCL, *CHECKS, "-c", str(HERE / "observe.cl"), "-o", str(folder / "builtins.o")])
+
+
+def _command(target: str, folder: Path) -> "List[str]":
+    return [*COMMANDS[target], *CHECKS, f"-I{folder}"]
 
 
 def _run(command: "List[str]") -> str:
@@ -79,12 +84,14 @@ def launcher(text: str, launch: "Mapping[str, Any]", target: str) -> "Tuple[str,
            f'extern "C" {quiet} unsigned mut_item(void) {{ return (unsigned)sett.current; }}\n', len(names)
 
 
-def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tuple[List[str], List[int]]":
+def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str) -> "Tuple[List[str], List[int]]":
     """Return the blocks of memory of a launch, as observe.cpp expects them, and the block of each pointer."""
     same = {("results", alias["result"]): ("params", alias["parameter"]) for alias in manifest["aliases"]}
     known: "Dict[Tuple[Any, ...], int]" = {}
     sizes: "List[int]" = []
     flags: "List[str]" = []
+    others = {(argument["buffer"], argument["number"]) for other in manifest["targets"][target]["launches"]
+              if other["kernel"] != launch["kernel"] for argument in other["arguments"] if argument["buffer"] == "results"}
     pointers: "List[int]" = []
     for argument in launch["arguments"]:
         own = argument["buffer"], argument["number"]
@@ -94,7 +101,7 @@ def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tu
         if key not in known:
             known[key] = len(sizes)
             sizes.append(0)
-            flags.append("w" if argument["buffer"] != "params" else "")
+            flags.append("w" if argument["buffer"] != "params" and own not in others else "")
         at = known[key]
         sizes[at] = max(sizes[at], argument["bytes"])
         if own in same or own in same.values():
@@ -106,7 +113,7 @@ def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tu
 def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str, baseline: Path) -> "Optional[Seen]":
     """Return what a kernel does; None if its text does not compile."""
     more, variants = launcher(text, launch, target)
-    blocks, pointers = blocks_of(launch, manifest)
+    blocks, pointers = blocks_of(launch, manifest, target)
     file = folder / f"mutant.{SUFFIX[target]}"
     for name in re.findall(r'#include "(\w+\.h)"', text):
         (folder / name).write_text(header)
@@ -114,7 +121,8 @@ def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", 
     library = folder / "mutant.so"
     builtins = [str(folder / "builtins.o")] if target == "opencl" else []
     try:
-        _run([*COMMANDS[target], *CHECKS, f"-I{folder}", "-c", str(file), "-o", str(folder / "mutant.o")])
+        ready = ["-include-pch", str(folder / "cuda.pch")] if target == "cuda" else []
+        _run([*_command(target, folder), *ready, "-c", str(file), "-o", str(folder / "mutant.o")])
     except NotRun:
         return None
     _run(["ld.lld", "-shared", str(folder / "mutant.o"), *builtins, "-o", str(library)])
