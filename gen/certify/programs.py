@@ -18,7 +18,7 @@ from gen.certify import queries, terms
 from gen.certify.queries import Failure, in_block, overlap
 from gen.certify.reader import Reader
 from gen.certify.smt import Solvers
-from gen.certify.terms import Printer, Term
+from gen.certify.terms import Atom, Printer, Term
 from gen.certify.text import Token, Unknown, scanned
 from gen.certify.values import Access, Found
 
@@ -227,8 +227,10 @@ class Program:
             text = f"{read.memory.name} is read after an earlier call wrote {write.memory.name} to its place in line {write.at.line}"
             answer = call.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], text)
             if answer.kind != "proved":
-                real = answer.kind == "refuted" and read.known and write.known
-                call.failures.append(Failure("refuted" if real else "unknown", text, read.at.line, read.at.column))
+                free = terms.all_free([write.offset, read.offset, *write.path, *read.path])
+                real = answer.kind == "refuted" and read.known and write.known and _meet(write, read, queries._by_copy(printer, answer))
+                call.failures.append(Failure("refuted" if real else "unknown", text, read.at.line, read.at.column,
+                                             queries._values(printer, answer, free)))
 
     def _later(self, call: Call, access: Access, first: "Tuple[Term, ...]") -> bool:
         """Return true if it is proved that a read does not happen while the given loops are in their first step."""
@@ -314,5 +316,36 @@ def _ask(call: Call, read: Access, write: Access) -> None:
     text = f"{read.memory.name} is read after {write.memory.name} was written to its place in line {write.at.line}"
     answer = call.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], text)
     if answer.kind != "proved":
-        kind = "refuted" if answer.kind == "refuted" and all(atom.known for atom in free) else "unknown"
+        values = queries._by_copy(printer, answer)
+        real = answer.kind == "refuted" and all(atom.known for atom in free) and _meet(write, read, values) \
+            and _is_before(write, read, values, call.found.items)
+        kind = "refuted" if real else "unknown"
         call.failures.append(Failure(kind, text, read.at.line, read.at.column, queries._values(printer, answer, free)))
+
+
+def _meet(write: Access, read: Access, given: "queries.Values") -> bool:
+    """Return true if a write and a read touch one byte of a block of memory for given values of the variables, and the
+    conditions of both hold.
+    """
+    one, two = in_block(write), in_block(read)
+    x, y = (access.unit * terms.evaluate(access.offset, given[copy]) for access, copy in ((one, "@1"), (two, "@2")))
+    return x < y + two.unit * two.width and y < x + one.unit * one.width and all(
+        terms.holds(c, given[copy]) for access, copy in ((one, "@1"), (two, "@2")) for c in access.path)
+
+
+def _is_before(write: Access, read: Access, given: "queries.Values", items: "Set[Atom]") -> bool:
+    """Return true if a write happens before a read for given values of the variables: a barrier is between them, or one
+    work-item does both, the write in an earlier step of a loop or earlier in the text.
+    """
+    one, two = given["@1"], given["@2"]
+    if terms.evaluate(write.phase, one) < terms.evaluate(read.phase, two):
+        return True
+    if any(one.get(atom, atom.lo) != two.get(atom, atom.lo) for atom in items):
+        return False
+    for a, b in zip(write.loops, read.loops):
+        if a != b:
+            break
+        x, y = terms.evaluate(a, one), terms.evaluate(b, two)
+        if x != y:
+            return x < y
+    return write.order < read.order

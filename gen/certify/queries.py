@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import gcd, prod
 from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -56,12 +56,20 @@ class Questions:
     found: Found
     solvers: Solvers
     failures: "List[Failure]"
+    waiting: "List[Callable[[], None]]" = field(default_factory=list)
 
     def all(self) -> None:
+        """Ask all questions. Queries that the first solver does not decide wait until the end, and are dropped if
+        something is refuted by then.
+        """
         self.wraps()
         self.bounds()
         self.barriers()
         self.races()
+        for ask in self.waiting:
+            if any(failure.kind == "refuted" for failure in self.failures):
+                return
+            ask()
 
     # ---- one access ----
 
@@ -230,13 +238,16 @@ class Questions:
             terms.holds(c, values) for access, values in ((a, one), (b, two)) for c in access.path)
 
     def _ask(self, printer: Printer, lines: "List[str]", path: "Sequence[Condition]", of: "Sequence[object]", question: str,
-             at: "object", replay: "Callable[[Values], bool]") -> None:
+             at: "object", replay: "Callable[[Values], bool]", quick: bool = True) -> None:
         """Ask a query. A counterexample refutes only if it names nothing but ids, steps and one integer of a parameter, if
         all conditions of the path hold for it, and if `replay` confirms it by evaluating the text's terms.
         """
         conditions = _relevant(path, terms.all_free(of))
         asked = lines + [printer.condition(c) for c in conditions]
-        answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in asked], question)
+        answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in asked], question, quick)
+        if answer.kind == "unknown" and quick:
+            self.waiting.append(lambda: self._ask(printer, lines, path, of, question, at, replay, False))
+            return
         if answer.kind == "refuted" and len(conditions) < len(path):      # ask again with all conditions of the path
             conditions = tuple(path)
             asked = lines + [printer.condition(c) for c in conditions]

@@ -1,8 +1,8 @@
 """Mutants of generated texts: one change of a constant, an operator, a guard, a loop's bound or a barrier, drawn from a seed.
 
-    PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT]
+    PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT] [SEMANTICS]
 
-draws mutants until COUNT of them have a fault, and compares two judgements of each: what a run of the mutant accesses
+draws mutants until COUNT of them have a fault (default: seed 1, 100 mutants; SEMANTICS: see below), and compares two judgements of each: what a run of the mutant accesses
 (observed.py, which shares nothing with gen/certify), and the verdict of gen certify. It prints each mutant on which they
 do not agree, then the counts. The exit status is 1 if less than 99 % of the mutants with a fault are refuted, or if a
 mutant without a fault is refuted.
@@ -32,7 +32,8 @@ OTHER = {"+": "-", "-": "+", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "*": "+
 TARGETS = ("opencl", "cuda", "c")
 MOST_BYTES = 1 << 20        # maximum size of all buffers of a kernel that is drawn
 EACH = 12                   # number of mutants that are drawn from a kernel at a time
-SEMANTICS = 3               # maximum number of mutants of a kernel, among EACH, whose semantics are asked about
+SEMANTICS = 1               # maximum number of mutants of a kernel, among EACH, whose semantics are asked about
+SECONDS = 1.5               # maximum time that the semantics of the unchanged kernel take, else no mutant is asked about
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
 
 
@@ -52,6 +53,7 @@ class Kernel:
     manifest: the program's manifest, with this target and, if that is possible, with this launch alone.
     seen: the run of the unchanged text.
     meant: true if its semantics are proved; None if they were not asked about.
+    slow: true if its semantics take longer than SECONDS.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Kernel:
     seen: Seen
     meant: "Optional[bool]"
     changes: "Dict[str, List[Tuple[int, int, str]]]"
+    slow: bool = False
     tried: "Set[str]" = field(default_factory=set)
 
 
@@ -250,8 +253,10 @@ def files(random_: random.Random) -> "List[Path]":
     return own + random_.sample(peer, min(len(peer), 80))
 
 
-def drawn(seed: int, faults: int, names: "Sequence[str]" = (), targets: "Sequence[str]" = TARGETS) -> "Iterator[Judged]":
-    """Draw mutants until `faults` of them have a fault. names: fixtures to draw from, instead of all files."""
+def drawn(seed: int, faults: int, names: "Sequence[str]" = (), semantics: int = SEMANTICS) -> "Iterator[Judged]":
+    """Draw mutants until `faults` of them have a fault. names: fixtures to draw from, instead of all files. semantics: as
+    SEMANTICS.
+    """
     random_ = random.Random(seed)
     chosen = [ROOT / f"tests/kernels/{name}.hlo" for name in names] or files(random_)
     with tempfile.TemporaryDirectory() as made:
@@ -260,11 +265,11 @@ def drawn(seed: int, faults: int, names: "Sequence[str]" = (), targets: "Sequenc
         kernels = Kernels(folder)
         while faults > 0:
             kernel = kernels.drawn(random_.choice(chosen), random_)
-            if kernel is None or not kernel.changes or kernel.target not in targets:
+            if kernel is None or not kernel.changes:
                 continue
             asked = 0
             for _ in range(EACH):
-                judged = _judged(kernel, folder, random_, asked < SEMANTICS)
+                judged = _judged(kernel, folder, random_, asked < semantics)
                 if judged is not None:
                     faults -= judged.change in FAULTS
                     asked += judged.meant is not None
@@ -288,8 +293,11 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
         return None
     change = changed(kernel.seen, seen)
     semantics = semantics and change in ("elements", "values", "nothing")
-    if semantics and kernel.meant is None:
+    if semantics and kernel.meant is None and not kernel.slow:
+        start = time.thread_time()
         kernel.meant = verdict_of(kernel, text, True)[2]
+        kernel.slow = time.thread_time() - start > SECONDS
+    semantics = semantics and not kernel.slow
     verdict, why, _ = verdict_of(kernel, mutant.text, semantics)
     return Judged(f"{kernel.name} {kernel.launch['kernel']}", kernel.target, mutant, change, verdict, why, kernel.meant if semantics else None)
 
@@ -306,12 +314,12 @@ def wrong(judged: Judged) -> str:
 
 
 def main() -> int:
-    seed, count = (int(word) for word in [*sys.argv[1:], *("1", "100")[len(sys.argv) - 1:]])
+    seed, count, semantics = (int(word) for word in [*sys.argv[1:], *("1", "100", str(SEMANTICS))[len(sys.argv) - 1:]])
     by: "collections.Counter[Tuple[str, str]]" = collections.Counter()
     kinds: "collections.Counter[Tuple[str, str, str]]" = collections.Counter()
     start, total = time.time(), 0
     every = []
-    for judged in drawn(seed, count):
+    for judged in drawn(seed, count, (), semantics):
         total += 1
         semantics = {True: "", False: " (semantics of the unchanged kernel not proved)", None: " (without semantics)"}[judged.meant]
         by[judged.change, judged.verdict + ("" if judged.change in FAULTS else semantics)] += 1
@@ -321,7 +329,7 @@ def main() -> int:
         if reason:
             every.append(judged)
             print(f"{reason}: {judged.where} {judged.target} {judged.change} {judged.mutant.kind} {judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
-        if total % 100 == 0:
+        if total % 50 == 0:
             print(f"{total} mutants, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
     for (change, verdict), number in sorted(by.items()):
         print(f"{number} mutants, {change}: {verdict}")

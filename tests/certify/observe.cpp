@@ -341,10 +341,7 @@ static void opencl_group(unsigned threads) {
 static std::string target;
 
 static bool is_shared(const Global &of) {
-  const std::string name = of.name;
-  if (target == "opencl") return name.find('.') != std::string::npos || strstr(of.name, "::");
-  if (target == "cuda") return of.at && of.at->file && strstr(of.at->file, text_name.c_str()) && of.bytes >= 2;
-  return false;
+  return target != "c" && of.at && of.at->file && strstr(of.at->file, text_name.c_str());
 }
 
 static void too_long(int) { leave("endless"); }

@@ -55,6 +55,33 @@ def test_queries_are_kept(tmp_path: Path) -> None:
         assert str(solver.check()) == "unsat", file
 
 
+@pytest.mark.parametrize("body, kind", [
+    ("r0[g * 16 + t] = p0[g * 16 + t];", "PROVED"),
+    ("r0[g * 16 + t] = p0[g * 16 + t + 1];", "REFUTED"),
+    ("r0[g * 15 + t] = p0[g * 16 + t];", "REFUTED"),
+    ("if (t < 8) barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[0];", "REFUTED"),
+])
+def test_solvers_answer_alike(body: str, kind: str, tmp_path: Path) -> None:
+    """z3 and cvc5, each with the file of a query as it is kept, give the same answer. Each refuted kernel has a query
+    that is sat.
+    """
+    z3, cvc5 = pytest.importorskip("z3"), pytest.importorskip("cvc5")
+    assert verdict("opencl", IDS + body, folder=tmp_path).kind == kind
+    answers: "List[str]" = []
+    for file in sorted(tmp_path.glob("*.smt2")):
+        solver = z3.Solver()
+        solver.from_string(file.read_text())
+        answers.append(str(solver.check()))
+        other = cvc5.Solver()
+        parser = cvc5.InputParser(other)
+        parser.setFileInput(cvc5.InputLanguage.SMT_LIB_2_6, str(file))
+        said = []
+        while not (command := parser.nextCommand()).isNull():
+            said.append(command.invoke(other, parser.getSymbolManager()).strip())
+        assert said[-1] == answers[-1], file.read_text()
+    assert answers and ("sat" in answers) == (kind == "REFUTED"), answers
+
+
 # ---- kernels by hand ----
 
 HEAD = {
@@ -66,8 +93,10 @@ SUFFIX = {"opencl": "cl", "cuda": "cu", "c": "c"}
 
 
 def verdict(target: str, body: str, elements: int = 64, blocks: int = 4, threads: int = 16,
-            before: str = "", read: "Optional[int]" = None, in_place: bool = False) -> Verdict:
-    """Return the verdict on a kernel that reads p0 and writes all of r0. in_place: r0 is the memory of another parameter."""
+            before: str = "", read: "Optional[int]" = None, in_place: bool = False, folder: "Optional[Path]" = None) -> Verdict:
+    """Return the verdict on a kernel that reads p0 and writes all of r0. in_place: r0 is the memory of another parameter.
+    folder: the folder in which queries are kept.
+    """
     arguments = [{"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": 4 * count}
                  for name, buffer, count in (("p0", "params", read or elements), ("r0", "results", elements))]
     launch = {"kernel": "k", "blocks": blocks, "threads": threads, "arguments": arguments}
@@ -75,7 +104,7 @@ def verdict(target: str, body: str, elements: int = 64, blocks: int = 4, threads
         "aliases": [{"result": 0, "parameter": 1}] * in_place, "results": [{"bytes": 4 * elements}], "files": {target: f"k.{SUFFIX[target]}"},
         "targets": {target: {"launches": [launch]}},
     }
-    found = certify({f"k.{SUFFIX[target]}": before + HEAD[target] + body + "}\n"}, manifest, [target])
+    found = certify({f"k.{SUFFIX[target]}": before + HEAD[target] + body + "}\n"}, manifest, [target], folder)
     assert len(found) == 1
     return found[0]
 
