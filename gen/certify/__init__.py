@@ -59,8 +59,11 @@ branches of a program; convolutions, windows, scatters, sorts and scans; types o
 calls pass in a part of a larger buffer.
 
 If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
-names nothing but ids and steps, and if the text's own terms, evaluated for its values, confirm it: the conditions of
-the path hold, and the access is outside or both accesses touch one element. Otherwise the kernel is UNKNOWN.
+names nothing but ids, steps, and the integer of 32 or 64 bits at one place of a parameter (any integer may be there; of
+several, HLO may say that they are sorted or differ), and if the text's own terms, evaluated for its values, confirm it:
+the conditions of the path hold, and the access is outside, or both accesses touch one element (in the order in question,
+if a result is in place). That an element is not written is found without a solver: the places are counted or enumerated.
+Otherwise the kernel is UNKNOWN.
 
 These parts are trusted: the reader and the walk; the macros in `cases.py` (the text is not read under other macros); the
 manifest's launches, with the buffer of each pointer and its size; that the host passes these buffers; the meaning of the
@@ -76,9 +79,21 @@ that the caller passes; vectors of which two loads overlap at an index that data
 arrays share. A query that takes longer than `smt.py` allows makes the kernel UNKNOWN too, for example if its last tile
 overlaps the tile before. `tests/certify/not_proved.tsv` names kernels of others that are not proved.
 
-`tests/certify/mutants.py` changes one constant, operator, guard or barrier of a text. These mutants with a fault are not
-refuted: those whose fault lies only behind a value that data select (UNKNOWN), and those in which the comparison of a
-sample of the steps sees a fault that all steps do not have.
+`ninja certify-mutants` (`tests/certify/mutants.py`) changes one constant, operator, guard, loop's bound or barrier of a
+text, and compares the verdict with a run of the mutant on the CPU that sees each access (`tests/certify/observe.cpp`,
+which shares nothing with this package). A mutant has a fault if the run accesses a place outside of a buffer or an array,
+has a race, meets a barrier that not all reach, leaves an element of a result or of an array between calls unwritten, or
+reads an element after its place was overwritten. At least 99 % of the mutants with a fault are REFUTED. The others are
+UNKNOWN, for one of these reasons:
+
+- The fault depends on a value that the walk knows only by its range: an index that passes through a vector, a sum of
+  integers that were read, integers at several places of parameters.
+- The fault is in a late step of a loop whose variables the walk cannot write as start + step * k.
+
+These changes are no faults in this sense, and may leave a kernel PROVED: an access that is not aligned to its type; an
+integer divided by zero; a loop without end; lanes that do not reach a shuffle; a read of registers or shared memory
+before they are written; an unwritten element that another call of the program writes with another value; integers that
+wrap around where only their low bits matter; other values at the same places.
 """
 
 from gen.certify.cases import Verdict, certify, missing
