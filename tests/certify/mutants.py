@@ -135,7 +135,7 @@ def changed(before: Seen, after: Seen) -> str:
 
     outside, race, barrier: a fault that ends the run (see observe.cpp).
     unwritten: an element is not written. overwritten: an element is read after its place was overwritten.
-    lanes, misaligned, division, endless: the run ends for another reason.
+    lanes, misaligned, division, trap, endless: the run ends for another reason.
     uninitialised: shared memory is read before it is written.
     wraps: integer arithmetic leaves its type on another line than before, and the run has no fault.
     elements: the run has no fault, but other accesses. values: the accesses are the same, the results differ.
@@ -288,7 +288,10 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
     if mutant.text in kernel.tried:
         return None
     kernel.tried.add(mutant.text)
-    seen = observed(folder, mutant.text, kernel.header, kernel.launch, kernel.manifest, kernel.target, kernel.baseline)
+    try:
+        seen = observed(folder, mutant.text, kernel.header, kernel.launch, kernel.manifest, kernel.target, kernel.baseline)
+    except NotRun:
+        return None
     if seen is None:        # the text does not compile
         return None
     change = changed(kernel.seen, seen)
@@ -299,7 +302,21 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
         kernel.slow = time.thread_time() - start > SECONDS
     semantics = semantics and not kernel.slow
     verdict, why, _ = verdict_of(kernel, mutant.text, semantics)
+    if verdict == "REFUTED" and change not in FAULTS:
+        change = _replayed(kernel, mutant.text, why, folder) or change
     return Judged(f"{kernel.name} {kernel.launch['kernel']}", kernel.target, mutant, change, verdict, why, kernel.meant if semantics else None)
+
+
+def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:
+    """Return the fault of a run in which the parameters hold the integer that a counterexample names, or ""."""
+    for given in re.findall(r"(?:\bp\d+(?:@\d)? =|parameter's value is) (-?\d+)", why):
+        for size in (4, 8):
+            baseline = kernel.baseline.with_suffix(f".{given}.{size}")
+            seen = [observed(folder, each, kernel.header, kernel.launch, kernel.manifest, kernel.target, baseline, f"{given}:{size}")
+                    for each in (kernel.texts[kernel.file], text)]
+            if seen[0] is not None and seen[1] is not None and changed(seen[0], seen[1]) in FAULTS:
+                return changed(seen[0], seen[1])
+    return ""
 
 
 def wrong(judged: Judged) -> str:
@@ -317,30 +334,28 @@ def main() -> int:
     seed, count, semantics = (int(word) for word in [*sys.argv[1:], *("1", "100", str(SEMANTICS))[len(sys.argv) - 1:]])
     by: "collections.Counter[Tuple[str, str]]" = collections.Counter()
     kinds: "collections.Counter[Tuple[str, str, str]]" = collections.Counter()
-    start, total = time.time(), 0
-    every = []
+    start, every = time.time(), []      # type: float, List[Judged]
     for judged in drawn(seed, count, (), semantics):
-        total += 1
-        semantics = {True: "", False: " (semantics of the unchanged kernel not proved)", None: " (without semantics)"}[judged.meant]
-        by[judged.change, judged.verdict + ("" if judged.change in FAULTS else semantics)] += 1
+        every.append(judged)
+        meant = {True: "", False: " (semantics of the unchanged kernel not proved)", None: " (without semantics)"}[judged.meant]
+        by[judged.change, judged.verdict + ("" if judged.change in FAULTS else meant)] += 1
         if judged.change in FAULTS:
             kinds[judged.mutant.kind, judged.target, judged.verdict] += 1
         reason = wrong(judged)
         if reason:
-            every.append(judged)
             print(f"{reason}: {judged.where} {judged.target} {judged.change} {judged.mutant.kind} {judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
-        if total % 50 == 0:
-            print(f"{total} mutants, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
+        if len(every) % 50 == 0:
+            print(f"{len(every)} mutants, {sum(kinds.values())} with a fault, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
     for (change, verdict), number in sorted(by.items()):
         print(f"{number} mutants, {change}: {verdict}")
     for (kind, target, verdict), number in sorted(kinds.items()):
         print(f"{number} mutants with a fault, {kind}, {target}: {verdict}")
-    faults = sum(number for (change, _), number in by.items() if change in FAULTS)
-    refuted = sum(number for (change, verdict), number in by.items() if change in FAULTS and verdict == "REFUTED")
-    false = sum(1 for judged in every if judged.change not in FAULTS)
-    print(f"{refuted} of {faults} mutants with a fault are refuted; {false} of {total - faults} other mutants are refuted wrongly; "
-          f"{total} mutants, {time.time() - start:.0f} s")
-    return int(refuted < 0.99 * faults or false > 0)
+    faults = [judged for judged in every if judged.change in FAULTS]
+    refuted = sum(1 for judged in faults if judged.verdict == "REFUTED")
+    false = sum(1 for judged in every if judged.change not in FAULTS and wrong(judged))
+    print(f"{refuted} of {len(faults)} mutants with a fault are refuted; {false} of {len(every) - len(faults)} other mutants are refuted wrongly; "
+          f"{time.time() - start:.0f} s")
+    return int(refuted < 0.99 * len(faults) or false > 0)
 
 
 if __name__ == "__main__":

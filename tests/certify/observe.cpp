@@ -10,6 +10,9 @@
  * result overwrites a parameter in place. POINTER is the block of each of the kernel's pointers. BASELINE is the file of
  * the bytes that a right kernel writes; it is made if it is missing.
  *
+ * The environment variable SETT_FILL is VALUE:SIZE, an integer and its size of 4 or 8 bytes. All blocks hold this integer
+ * at first. Without the variable they hold drawn integers, half of them small.
+ *
  * The last line of the output is one word and numbers:
  *
  *     outside LINE        an access outside of a block, of an array in shared memory or of a private array
@@ -19,6 +22,7 @@
  *     lanes               another fault that cuda_on_cpu.h finds: an exchange that not all lanes of the mask reach
  *     misaligned          an access to a vector at an address that the processor refuses
  *     division            an integer is divided by zero
+ *     trap                the compiler's instruction for code whose behaviour is not defined
  *     endless             the kernel needs more than SECONDS of processor time
  *     done UNWRITTEN OVERWRITTEN UNINITIALISED PLACES VALUES LINES
  *
@@ -387,6 +391,9 @@ int main(int argc, char **argv) {
   sigaction(SIGVTALRM, &action, NULL);
   action.sa_handler = [](int) { leave("division"); };
   sigaction(SIGFPE, &action, NULL);
+  action.sa_handler = [](int) { leave("trap"); };
+  sigaction(SIGILL, &action, NULL);
+  sigaction(SIGABRT, &action, NULL);
   const struct itimerval timer = {{0, 0}, {SECONDS, 0}};
   setitimer(ITIMER_VIRTUAL, &timer, NULL);
 
@@ -400,6 +407,8 @@ int main(int argc, char **argv) {
   call = (decltype(call))dlsym(handle, kernel);
   check(launch || call, "no kernel of this name");
 
+  const char *fill = getenv("SETT_FILL");
+  const bool wide = fill && strstr(fill, ":8");
   uint64_t unwritten = 0, values = 0;
   std::vector<unsigned char> before, now;
   FILE *file = fopen(baseline, "rb");
@@ -418,7 +427,9 @@ int main(int argc, char **argv) {
       for (size_t n = 0; n + 4 <= block.bytes; n += 4) {
         const uint64_t x = mixed(++random);
         const uint32_t small = (uint32_t)(x >> 40) & 15, word = x & 1 ? small : x & 2 ? (uint32_t)(x >> 8) : (uint32_t)(x >> 32) & 0x3fffffffu;
-        memcpy(block.start + n, &word, 4);
+        const bool high = wide && n % 8;
+        const uint32_t given = fill ? (uint32_t)(strtoll(fill, NULL, 10) >> (high ? 32 : 0)) : word;
+        memcpy(block.start + n, &given, 4);
       }
     }
     last_group = 0xffffffff;

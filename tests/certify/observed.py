@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -55,8 +56,9 @@ def _command(target: str, folder: Path) -> "List[str]":
     return [*COMMANDS[target], *CHECKS, f"-I{folder}"]
 
 
-def _run(command: "List[str]") -> str:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def _run(command: "List[str]", fill: str = "") -> str:
+    environment = {**os.environ, **({"SETT_FILL": fill} if fill else {})}
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     if done.returncode:
         raise NotRun(done.stderr[-2000:] or done.stdout[-2000:] or f"exit status {done.returncode}")
     return done.stdout
@@ -110,8 +112,11 @@ def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target
     return [f"{size}:{flag}" for size, flag in zip(sizes, flags)], pointers
 
 
-def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str, baseline: Path) -> "Optional[Seen]":
-    """Return what a kernel does; None if its text does not compile."""
+def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str, baseline: Path,
+             fill: str = "") -> "Optional[Seen]":
+    """Return what a kernel does; None if its text does not compile. fill: the content of its memory
+    (SETT_FILL of observe.cpp).
+    """
     more, variants = launcher(text, launch, target)
     blocks, pointers = blocks_of(launch, manifest, target)
     file = folder / f"mutant.{SUFFIX[target]}"
@@ -127,7 +132,7 @@ def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", 
         return None
     _run(["ld.lld", "-shared", str(folder / "mutant.o"), *builtins, "-o", str(library)])
     said = _run([str(folder / "observe"), str(library), launch["kernel"], target, str(launch["blocks"]), str(launch["threads"]), str(variants),
-                 str(baseline), *blocks, "--", *map(str, pointers)]).splitlines()[-1].split()
+                 str(baseline), *blocks, "--", *map(str, pointers)], fill).splitlines()[-1].split()
     if said[0] != "done":
         return Seen(" ".join(said))
     numbers = [int(word) for word in said[1:]]
