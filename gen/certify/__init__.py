@@ -43,20 +43,39 @@ About the calls of a program, in the order and with the loops of the host's text
 - *read after overwritten*: an element of a parameter is read after a result in its place was written there.
 
 Beside these properties, each line says whether the kernel's *semantics* are proved: each element of a result that the
-kernel writes is computed from the elements of the parameters that HLO says, from all of them and from no others.
-Padding, selections by index and by integers in memory (dynamic slices, gathers) are part of the query. Where data
-select a value, both alternatives count as read. Values are followed through registers, words of several elements,
-arrays of a work-item, shared memory, and arrays between launches. `semantics not proved (reason)` names what the walk
-does not follow (meaning.py) or the op that `ops.py` does not know; the other properties stay proved. Semantics that
-are refuted make a kernel REFUTED: the line names the element of the result, and the elements that the text and HLO
-read.
+kernel writes is computed from the elements of the parameters that HLO says, from all of them and from no others; and a
+sum, a product or an exclusive or over a range, as in a reduction, dot or convolution, reads each element of the range
+exactly once. There are two proofs:
+
+- by queries (semantics.py): a query asks for a step at which the text reads an element that HLO does not read, or the
+  other way round. Padding, selections by index and by integers in memory (dynamic slices, gathers) are part of the
+  query. Values are followed through registers, words of several elements, arrays of a work-item, shared memory, and
+  arrays between launches. Only this proof refutes.
+- by steps (instances.py), if the first proof fails or if HLO has a sum: values are evaluated for single work-items and
+  steps, through loops, shuffles, shared memory and earlier launches. The operands of a sum are compared as a multiset.
+  Loops whose steps need no values of their own, and work-groups, stay variables. A sum that reads an element twice, or
+  leaves one out, is `not proved`, or refuted if the first proof refutes it.
+
+Where data select a value, both alternatives count as read. `semantics not proved (reason)` names what the walks do not
+follow or the op that `ops.py` does not know; the other properties stay proved. Semantics that are refuted make a kernel
+REFUTED: the line names the element of the result, and the elements that the text and HLO read.
 
 Semantics say nothing about these: the operations and their order (a - b and b - a read the same elements; constants
-are not compared); how often a reduction reads an element; the elements of a result that no store of the kernel writes
-(*all written* is about them); the order of reads and writes in place. Not proved are, above all, reductions whose
-partial results pass between work-items (shuffles, shared memory) or whose loops are long and change arrays; loops and
-branches of a program; convolutions, windows, scatters, sorts and scans; types of less than a byte; elements that
-calls pass in a part of a larger buffer.
+are not compared); the body of a function that the text calls with numbers, which counts as an operation on all of its
+arguments; the elements of a result that no store of the kernel writes (*all written* is about them); the order of reads
+and writes in place; and they assume that the kernel has no race.
+
+These kinds are not proved, for these reasons:
+
+- sums of more elements than a launch's evaluation may take (`values of too many elements`: instances.py has limits of
+  parts and of seconds), such as products of large matrices on a CPU, whose tiles are arrays of a work-item;
+- scatters, select-and-scatters, sorts and top-k: `ops.py` has no row for them, because data select the written places;
+- results that atomic operations combine: the walks do not follow the values in memory that other work-items change;
+- reductions by a combination of operations, such as a mean with a variance: their operands are no multiset;
+- loops and branches of a program; types of less than a byte; elements that calls pass in a part of a larger buffer;
+- loops of a text that break, or whose body may return;
+- pointers in arrays, which the tiles of products for CUDA have;
+- a constant that selects between two operands: the text reads one of them, or both.
 
 If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
 names nothing but ids, steps, and the integer of 32 or 64 bits at one place of a parameter (any integer may be there; of

@@ -14,7 +14,7 @@ from gen.certify.programs import Call, Program
 from gen.certify.queries import Failure, Questions
 from gen.certify.semantics import Meant, Semantics
 from gen.certify.smt import Solvers
-from gen.certify.text import Preprocessor, Unknown
+from gen.certify.text import FAULTS, Preprocessor, Unknown, fault
 from gen.certify.values import Access, Memory
 from gen.certify.walk import Walk
 from gen.hlo.graph import Computation
@@ -105,9 +105,8 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
             Questions(found, solvers, verdict.failures).all()
         except Unknown as error:
             verdict.kind, verdict.reason = "UNKNOWN", error.place(file)
-        # an error of the walk: nothing is proved
-        except (AssertionError, AttributeError, RecursionError, KeyError) as error:
-            verdict.kind, verdict.reason = "UNKNOWN", f"{file}: the walk fails, {type(error).__name__} {error}"
+        except FAULTS as error:     # nothing is proved
+            verdict.kind, verdict.reason = "UNKNOWN", f"{file}: {fault(error)}"
         verdict.seconds = time.perf_counter() - start
         done.append((verdict, solvers, accesses))
         verdicts.append(verdict)

@@ -36,8 +36,8 @@ SAMPLES = 5  # number of steps at which addresses are paired
 Env = Dict[Atom, Term]
 Steps = Generator[Tuple[Expression, Env], Expression, Any]
 
-# operations that round or convert a number, or move its bits
-_SAME_NUMBER = re.compile(r"(call )?(round|value|bits)_\w+|.* to .*|convert.*|reduce-precision|extend|bits")
+# operations that round or convert a number, or move its bits; and functions of a text that add a product to a sum
+_SAME_NUMBER = re.compile(r"(call )?(round|value|bits)_\w+|call mad_\w+|.* to .*|convert.*|reduce-precision|extend|bits")
 _SUMS = {"+f": "add", "+i": "addi", "+": "addi", "add": "add", "reduce add": "add", "__fadd_rn": "add", "__dadd_rn": "add", "fma": "fma", "fmaf": "fma",
          "mad": "fma", "__fmaf_rn": "fma", "__fma_rn": "fma", "*f": "multiply", "*i": "multiplyi", "multiply": "multiply",
          "reduce multiply": "multiply", "^": "xor", "^i": "xor", "xor": "xor", "reduce xor": "xor"}
@@ -283,7 +283,7 @@ class Instances:
             self.canonical[made.parts[0][0]] = value
         return self.integers[value]
 
-    def _decide(self, of: Condition) -> Condition:
+    def decide(self, of: Condition) -> Condition:
         """Return TRUE or FALSE for a condition on steps that the assumptions decide. Else ask for the value of one of its
         variables, if there is one.
         """
@@ -368,7 +368,7 @@ class Instances:
             return _applied(parts[0], width, made)
         if kind == "if":
             choice = yield from self._with_integers(parts[0], env)
-            choice = self._decide(choice)
+            choice = self.decide(choice)
             if choice.kind == "true":
                 return (yield parts[1], env)
             if choice.kind == "false":
@@ -452,7 +452,7 @@ class Instances:
             return expressions.lost("a lane beyond the last work-item", of.size)
         for condition in path:
             held = yield from self._with_integers(condition, there)
-            held = self._decide(held)
+            held = self.decide(held)
             if held.kind != "true":
                 return expressions.lost("a lane that may not take part in a shuffle", of.size)
         return (yield value, there)
@@ -551,7 +551,7 @@ class Instances:
             holds = TRUE
             for condition in entry.rest:
                 holds = both(holds, (yield from self._with_integers(condition, there)))
-            holds = self._decide(holds)
+            holds = self.decide(holds)
             if holds.kind == "false":
                 continue
             value = yield self._piece(entry.store.value, entry.first + inside, width), there
@@ -679,7 +679,7 @@ class Instances:
                     holds = both(terms.at_most(number(table.by.lo), own), terms.at_most(own, number(table.by.hi)))
                 for condition in entry.rest:
                     holds = both(holds, (yield from self._with_integers(condition, there)))
-                holds = self._decide(holds)
+                holds = self.decide(holds)
                 if holds.kind == "false":
                     continue
                 value = yield self._piece(entry.store.value, entry.first + inside, taken), there
@@ -712,7 +712,7 @@ class Instances:
             if not all(a.known for a in offset.free):
                 raise NotFollowed(f"{memory.name}, which is written at an index that data select")
             atoms = set(offset.free) | {a for step in store.when.loops for a in step.free} | set(store.when.phase.free)
-            atoms |= {a for a in terms.all_free(store.path) if a.known} | launch.items
+            atoms |= {a for a in terms.all_free(store.path) if a.known} | launch.items | launch.templates
             if by is None:
                 atoms |= launch.groups
             atoms.discard(by)

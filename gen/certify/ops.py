@@ -39,10 +39,10 @@ BITS: "Dict[str, int]" = {
 }
 # Ops whose element is computed from the operands' elements with the same index.
 SAME_INDEX = set(
-    """abs add and atan2 cbrt ceil clamp compare convert cosine count-leading-zeros divide erf exponential
+    """abs acos acosh add and asin asinh atan2 atanh cbrt ceil clamp compare convert cosh cosine count-leading-zeros divide erf exponential
     exponential-minus-one floor imag is-finite log log-plus-one logistic maximum minimum multiply negate not or popcnt
     power real reduce-precision remainder round-nearest-afz round-nearest-even rsqrt select shift-left
-    shift-right-arithmetic shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh xor complex
+    shift-right-arithmetic shift-right-logical sign sine sinh sqrt stochastic-convert subtract tan tanh xor complex
     bitcast-convert""".split()
 )
 MOST_LISTED = 64  # maximum number of elements that a reduction lists one by one
@@ -97,18 +97,27 @@ def position(shape: Shape, index: Index) -> Term:
 
 
 def element_at(shape: Shape, place: Term) -> Index:
-    """Return the index of the element at a position in memory; the layout must have no tiles."""
-    if _tiles(shape):
-        raise Unsupported("a bitcast of a tiled layout")
+    """Return the index of the element at a position in memory. The index of a place of padding is outside of the shape."""
     order = shape.minor_to_major if len(shape.minor_to_major) == shape.rank else tuple(range(shape.rank))[::-1]
+    dims = [shape.dims[d] for d in reversed(order)]
+    tilings: "List[Tuple[List[int], Tuple[int, ...]]]" = []  # the dimensions before each tiling, and the tile
+    for tile in _tiles(shape):
+        dims = [1] * (len(tile) - len(dims)) + dims
+        tilings.append((dims, tile))
+        outer = len(dims) - len(tile)
+        dims = dims[:outer] + [-(-n // t) for n, t in zip(dims[outer:], tile)] + list(tile)
+    at: "List[Term]" = []
+    for n, size in reversed(list(enumerate(dims))):
+        at.insert(0, terms.modulo(place, size) if n else place)
+        place = terms.quotient(place, size) if n else place
+    for before, tile in reversed(tilings):
+        outer, count = len(before) - len(tile), len(tile)
+        inside = [at[outer + k].times(t) + at[outer + count + k] for k, t in enumerate(tile)]
+        at = at[:outer] + inside
+    at = at[len(at) - shape.rank :] if shape.rank else []
     found: "List[Term]" = [ZERO] * shape.rank
-    for n, d in enumerate(order):
-        size = shape.dims[d]
-        if n + 1 < len(order):
-            found[d] = terms.modulo(place, size)
-            place = terms.quotient(place, size)
-        else:
-            found[d] = place
+    for d, index in zip(reversed(order), at):
+        found[d] = index
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ from gen.certify.queries import Failure, _divisors, _relevant, _values
 from gen.certify.reader import Reader
 from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Condition, Printer, Term, both, number
-from gen.certify.text import Unknown
+from gen.certify.text import FAULTS, Unknown, fault
 from gen.certify.values import Memory
 from gen.hlo.graph import Computation
 from gen.hlo.leaves import Leaf, result_leaves
@@ -190,8 +190,8 @@ class Semantics:
             made.problem = str(reason)
         except Unknown as error:
             made.problem = error.message
-        except (AssertionError, AttributeError, RecursionError, KeyError, IndexError, TypeError) as error:
-            made.problem = f"the walk fails, {type(error).__name__} {error}"
+        except FAULTS as error:
+            made.problem = fault(error)
         made.seconds = time.perf_counter() - start
         return made
 
@@ -221,8 +221,8 @@ class Semantics:
             return Meant("not proved", str(reason))
         except Unknown as error:
             return Meant("not proved", error.message)
-        except (AssertionError, AttributeError, RecursionError, KeyError, IndexError, TypeError) as error:
-            return Meant("not proved", f"the comparison fails, {type(error).__name__} {error}")
+        except FAULTS as error:
+            return Meant("not proved", fault(error))
         return Meant("proved")
 
     # ---- single work-items and steps ----
@@ -247,6 +247,8 @@ class Semantics:
             return str(reason)
         except Unknown as error:
             return error.message
+        except FAULTS as error:
+            return fault(error)
         return ""
 
     def _follow(self, walked: _Walked) -> Followed:
@@ -272,6 +274,8 @@ class Semantics:
             made.problem = str(reason)
         except Unknown as error:
             made.problem = error.message
+        except FAULTS as error:
+            made.problem = fault(error)
         return made
 
     def _instances(self, store: Ordered, launch: Followed, instances: Instances, wanted: "Set[terms.Atom]") -> None:
@@ -319,6 +323,9 @@ class Semantics:
             compared = comparisons[instances.assumed]
             for n in range(store.value.size // width):
                 index = ops.element_at(leaf.shape, place + number(n))
+                inside = both(*(terms.less(at, number(size)) for at, size in zip(index, leaf.shape.dims)))
+                if instances.decide(inside).kind == "false":
+                    continue  # padding
                 if len(element.known) > 10_000:
                     element = Element(self.computation, self.parameter)
                 says = element.of(leaf.value, index, leaf.output)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import traceback
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 
@@ -17,6 +19,18 @@ class Unknown(Exception):
 
     def place(self, file: str) -> str:
         return f"{file}:{self.at.line}:{self.at.column}: {self.message}" if self.at else f"{file}: {self.message}"
+
+
+# A failed check of a walk, and an expression that is too deep for it. All other exceptions are errors of this package.
+FAULTS = (AssertionError, RecursionError)
+
+
+def fault(error: BaseException) -> str:
+    """Return the reason why nothing is proved after one of FAULTS."""
+    if isinstance(error, RecursionError):
+        return "an expression that is too deep for the walk"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a check of {Path(frame.filename).name} fails: {frame.line}"
 
 
 @dataclass(frozen=True)

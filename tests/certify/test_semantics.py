@@ -199,6 +199,30 @@ def test_kernels_by_hand(tmp_path: Path, hlo: str, body: str, kind: str, said: s
     assert said in found.line() and (found.kind == "REFUTED") == (kind == "refuted"), found.line()
 
 
+@pytest.mark.parametrize("error, said", [(AssertionError, "a check of test_semantics.py fails: raise error"),
+                                         (RecursionError, "an expression that is too deep for the walk")])
+@pytest.mark.parametrize("where", ["walk.Walk._of_binary", "meaning.Meaning._read following.Following._read",
+                                   "semantics.Semantics._compared instances.Instances.value"])
+def test_a_failed_check_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: "type[Exception]", said: str, where: str) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    for name in where.split():
+        monkeypatch.setattr(f"gen.certify.{name}", fails)
+    found = by_hand(tmp_path, X + "  ROOT y = f32[4,16] negate(x)\n", "r0[i] = -p0[i];", [64], 64)
+    assert said in found.line() and (found.kind == "UNKNOWN") == where.startswith("walk"), found.line()
+    assert found.meant is not None and found.meant.kind == "not proved", found.line()
+
+
+TILED = "  x = f32[4,16]{1,0:T(2,4)} parameter(0)\n  ROOT y = f32[2,4,2,4] bitcast(x)\n"
+
+
+@pytest.mark.parametrize("body, kind", [("r0[i] = p0[i];", "proved"), ("r0[i] = p0[i ^ 4];", "refuted")])
+def test_a_bitcast_of_a_tiled_layout(tmp_path: Path, body: str, kind: str) -> None:
+    found = by_hand(tmp_path, TILED, body, [64], 64)
+    assert found.meant is not None and found.meant.kind == kind, found.line()
+
+
 def test_an_op_without_a_row_is_not_proved(tmp_path: Path) -> None:
     """A kernel whose op the table does not know keeps its other proofs, and says why nothing is known about its semantics."""
     found = by_hand(tmp_path, X.replace("4,16", "8,8") + "  ROOT y = f32[8,8] cholesky(x), lower=true\n", "r0[i] = p0[i];", [64], 64)
