@@ -2560,14 +2560,17 @@ THE NORMAL FORM
   Print takes the text with the fewest nodes. If two texts have equally many, it takes the one with the smaller divisors.
     P1   t * (F - m * Q(F, m)) is printed as t * (F mod m), or as t * (m - 1) - t * ((m - 1 - F) mod m).
     P2   If F - m * q lies in [0, m - 1] for a quotient q beside F, then it is F mod m and printed as in P1.
+    P3   In F mod m, let q = Q(G, c) have the coefficient k, and let m divide k + t * c. Then t * G + k * q is printed as t * (G mod c).
     P4   Terms divisible by k are moved into k * Q(F, m): k * Q(F, m) + k * A is printed as k * Q(F + m * A, m).
+    P5   Q(A + s * Q(G, m), c) with s = 1 or -1 is printed as one quotient by m * c, as in R8, if this is shorter.
     P6   For a variable x that was replaced by m * y + r, m * (y * b) is printed as (x - r) * b.
     P7   Disjoint or overlapping bits are printed as fields 2^t * ((x floordiv 2^p) mod 2^n), joined by xor.
     P8   Summands and factors are moved into the leaves of a min or max, or out of them.
     P9   a - b * floor(a / b) is printed as a mod b.
     P10  x * z + y * z is printed as (x + y) * z.
     P11  floor(a / b) + 1 is printed as (a + 1) ceildiv b.
-    P12  An operation of the given map with the same form is printed if it is shorter. */
+    P12  An operation of the given map with the same form is printed if it is shorter.
+    P13  Q(a * (F mod n) + b, c) is printed as Q(F mod n, d) if both have the same value for each residue of F. */
 
 /* The values of forms are computed at sample points of the domain. Two forms with different values at a sample are not equal, so no proof is tried.
  * SETTP_MAP_MORE further points are used just before a proof. */
@@ -4703,9 +4706,8 @@ SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *
     if (q.k == 1 || q.k == -1 || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
-      int32_t own;
-      if (q.k % form.c || !settp_map_lin_holds(e, l, form.lin, -(q.k / form.c))) continue;
-      own = e->lin[form.lin].count;
+      int32_t own = e->lin[form.lin].count;
+      if (own >= e->lin[l].count || q.k % form.c || !settp_map_lin_holds(e, l, form.lin, -(q.k / form.c))) continue;
       *t = -(q.k / form.c);
       *name = f;
       rest = settp_map_lin_take(e, l, form.lin, form.c, q.atom, *t, e->lin[l].count - own - 1);
@@ -6165,8 +6167,70 @@ SETT_INLINE int32_t settp_map_lin_minus_one(settp_map_engine *e, int32_t l, int6
 }
 
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l);
+SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t m, int32_t *own);
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr);
+
+/* Return the number of symbols that a factor adds to a summand. Its sign does not count, because it is the sign between the summands. */
+SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
+
+/* P3: return a form that is equal to l modulo m and has a shorter print, because digits t * (F - c * q) replace quotients q and other terms. Return
+ * l if there is no such form, or if l has more than SETTP_MAP_MOST_TERMS terms. */
+SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_t m) {
+  enum { SETTP_MAP_MOST_TERMS = 5 };
+  int32_t rest = l, digits = settp_map_lin_constant(e, 0), best, i, j, f, more, left, q = 0, nodes = 0, own[2];
+  int64_t t = 0, k;
+  settp_map_form form = {0, 0, 0};
+  if (e->lin[l].count > SETTP_MAP_MOST_TERMS) return l;
+  /* if the form has a digit of two known quotients, record the name that this digit needs */
+  for (i = 0; i < e->lin[l].count; ++i)
+    for (j = 0; j < e->lin[l].count; ++j) {
+      settp_map_term x = e->term[e->lin[l].first + i], y = e->term[e->lin[l].first + j];
+      int64_t a = e->atom[y.atom].c, b = e->atom[x.atom].c;
+      if (e->atom[x.atom].kind != SETTP_MAP_ATOM_QUOTIENT || e->atom[y.atom].kind != SETTP_MAP_ATOM_QUOTIENT ||
+          a >= b || b % a || settp_map_mul(settp_map_residue(y.k, m), b / a, &k) ||
+          settp_map_mod(k, m) != settp_map_mod(-x.k, m))
+        continue;
+      (void)settp_map_cross_names(e, l);
+      i = j = SETTP_MAP_MOST_TERMS;
+    }
+  do { /* take the digit that leaves the fewest terms; among equals, that with the smallest divisor */
+    best = SETTP_MAP_NONE;
+    for (i = 0; i < e->lin[rest].count; ++i) {
+      settp_map_term x = e->term[e->lin[rest].first + i];
+      for (f = e->atom[x.atom].form; f >= 0; f = e->form[f].next) {
+        settp_map_form one = e->form[f];
+        for (j = 0; j < e->lin[one.lin].count; ++j) {
+          settp_map_term y = e->term[e->lin[one.lin].first + j];
+          int64_t own_k = settp_map_lin_coefficient(e, rest, y.atom);
+          if (!own_k || (y.k != 1 && y.k != -1)) continue;
+          own_k = settp_map_residue(own_k * y.k, m);
+          if (settp_map_mul(own_k, one.c, &k) || k == -x.k || settp_map_mod(k, m) != settp_map_mod(-x.k, m) ||
+              !settp_map_form_lighter(e, one.lin, x.atom))
+            continue;
+          left = settp_map_lin_take(e, rest, one.lin, one.c, x.atom, own_k, INT32_MAX);
+          if (!settp_map_lin_extract(e, left, m, &more, &left) || e->lin[left].count > e->lin[rest].count - 2 ||
+              (best >= 0 && (e->lin[left].count > e->lin[best].count ||
+                             (e->lin[left].count == e->lin[best].count && one.c >= form.c))))
+            continue;
+          best = left;
+          q = x.atom;
+          t = own_k;
+          form = one;
+        }
+      }
+    }
+    if (best < 0) break;
+    digits = settp_map_lin_take(e, digits, form.lin, form.c, q, -t, INT32_MAX);
+    settp_map_mod_estimates(e, form.lin, form.c, own);
+    nodes += own[0] + settp_map_factor_nodes(t) + 1;
+    rest = best;
+  } while (digits >= 0);
+  if (rest == l || nodes + settp_map_estimate(e, rest) - 2 * !e->lin[rest].count > settp_map_estimate(e, l)) return l;
+  rest = settp_map_lin_mix(e, digits, 1, rest, 1, 0);
+  left = settp_map_print(e, rest);
+  return left && left < settp_map_print(e, l) ? rest : l;
+}
 
 /* Print l mod m as an expression, and return its number of nodes. Coefficients of l may be changed by multiples of m. */
 SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t m, sett_expr *expr) {
@@ -6178,6 +6242,7 @@ SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t 
   if (e->lattices && settp_map_lattice_at(e, l, &lattices) >= 0 &&
       settp_map_estimate(e, l) < settp_map_estimate(e, plus))
     plus = l;
+  plus = settp_map_lin_aligned(e, plus, m);
   nodes = settp_map_print(e, plus);
   if (!nodes) return 0;
   *expr = sett_map_mod(e->arena, e->lin[plus].expr, sett_map_constant(e->arena, m));
@@ -6278,9 +6343,6 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
   return x->nodes;
 }
 
-/* Return the number of symbols that a factor adds to a summand. Its sign does not count, because it is the sign between the summands. */
-SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
-
 /* Estimate the number of nodes of the printed summands and of the signs between them, term by term. Atoms that have no print yet are printed.
  * *positive becomes 1 if a term is positive. */
 SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first, int32_t count, int *positive) {
@@ -6305,8 +6367,6 @@ SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first,
 SETT_INLINE int32_t settp_map_constant_nodes(int64_t constant, int32_t count, int positive) {
   return (constant ? 2 : 0) + !(positive || constant > 0 || !count);
 }
-
-SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t m, int32_t *own);
 
 SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].plain, count = e->lin[l].count;
@@ -6589,6 +6649,41 @@ SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   return count > 1 && e->lin[l].constant <= 0;
 }
 
+/* P13: return a number d with floor((a * r + b) / c) = floor(r / d) for all r in [0, n - 1], or 0 if none was found. */
+SETT_INLINE int64_t settp_map_plain_divisor(int64_t a, int64_t b, int64_t c, int64_t n) {
+  enum { SETTP_MAP_MOST_STEPS = 64 };
+  const int64_t most = (int64_t)1 << 30;
+  int64_t d, i;
+  if (a < 1 || a >= c || b < 0 || b >= c || c > most || n > most || (a == 1 && !b)) return 0;
+  d = (c - b + a - 1) / a; /* the first r with a quotient of 1 */
+  for (i = 1; i * d < n; ++i)
+    if (i > SETTP_MAP_MOST_STEPS || (a * i * d + b) / c != i || (a * (i * d - 1) + b) / c != i - 1) return 0;
+  return (a * (n - 1) + b) / c == (n - 1) / d ? d : 0;
+}
+
+/* P5: return a form h and change *c to a number d, so that h is shorter than l and floor(h / d) is the quotient floor(l / *c). Return l if no such
+ * form is found. */
+SETT_INLINE int32_t settp_map_joined(settp_map_engine *e, int32_t l, int64_t *c) {
+  int32_t i, f, h, best = l;
+  int64_t d, best_c = *c;
+  for (i = 0; i < e->lin[l].count && settp_map_print_searches(e); ++i) {
+    settp_map_term y = e->term[e->lin[l].first + i];
+    if ((y.k != 1 && y.k != -1) || e->atom[y.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
+    for (f = e->atom[y.atom].form; f >= 0; f = e->form[f].next) {
+      settp_map_form g = e->form[f];
+      if (settp_map_mul(g.c, *c, &d)) continue;
+      h = settp_map_lin_mix(e, settp_map_lin_plus(e, l, y.atom, -y.k), g.c, g.lin, y.k, y.k < 0 ? g.c - 1 : 0);
+      if (h < 0) continue;
+      settp_map_find_digits(e, h);
+      if (settp_map_estimate(e, h) >= settp_map_estimate(e, best)) continue;
+      best = h;
+      best_c = d;
+    }
+  }
+  *c = best_c;
+  return best;
+}
+
 /* P4: remove the heaviest quotient from l, with all terms that can be moved into it. Return the form that remains. If the quotient's form or its
  * coefficient is negative, the negated form is tried, too. A quotient of equal weight and opposite sign is tried, too, if the heaviest one can be
  * moved into it. */
@@ -6666,6 +6761,18 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
   }
   if (best < 0) return SETTP_MAP_NONE;
   if (name != e->atom[best_atom].form || best_turned) e->renamed = 1;
+  alone = settp_map_digit_of(e, best_f, &k0, &heavy, &f);
+  if (alone >= 0 && !e->lin[alone].count) {
+    k0 = settp_map_plain_divisor(k0, e->lin[alone].constant, best_c, e->form[f].c);
+    if (k0) {
+      best_c = k0;
+      best_f = heavy;
+      e->renamed = 1;
+    }
+  }
+  alone = settp_map_joined(e, best_f, &best_c);
+  e->renamed |= alone != best_f;
+  best_f = alone;
   part->k = best_k;
   part->nodes = settp_map_print(e, best_f) + 2;
   part->expr = sett_map_floordiv(e->arena, e->lin[best_f].expr, sett_map_constant(e->arena, best_c));
@@ -7532,12 +7639,20 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
  * operands, replace *expr. `nodes` is the number of nodes of *expr. Return the number of nodes of the result. */
 SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   int32_t a, b, x, y;
+  int64_t divisor, k;
   sett_expr made;
+  const settp_map_node *node;
+  int same;
   if (!e->lin[l].op || nodes < 4 || e->lin[l].tree > nodes || !settp_map_print_searches(e)) return nodes;
   a = e->lin[l].a;
   b = e->lin[l].b;
-  /* skip this if the result would be longer, because printing the operands takes time */
-  if (settp_map_estimate(e, a) + settp_map_estimate(e, b) > nodes + 8) return nodes;
+  divisor = e->lin[b].count ? 0 : e->lin[b].constant;
+  node = settp_map_at(e->arena, *expr);
+  same = node->op == e->lin[l].op && settp_map_is_constant(e->arena, settp_map_b(node), &k) && k == divisor;
+  /* skip this if *expr already is this quotient or the result would be longer, because printing the operands takes time */
+  if ((same && node->op == SETTP_MAP_FLOORDIV) || settp_map_estimate(e, a) + settp_map_estimate(e, b) > nodes + 8)
+    return nodes;
+  if (e->lin[l].op == SETTP_MAP_MOD && !same && divisor > 0) a = settp_map_lin_aligned(e, a, divisor);
   x = settp_map_print(e, a);
   y = x && x < nodes ? settp_map_print(e, b) : 0;
   if (!y || x + y > nodes) return nodes;
@@ -8410,17 +8525,22 @@ SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_l
   return 0;
 }
 
-SETT_INLINE int32_t settp_map_minuses(const settp_map_engine *e, int32_t l) {
-  int32_t i, n = 0;
-  for (i = 0; i < e->lin[l].count; ++i) n += e->term[e->lin[l].first + i].k == -1;
+/* Print a form. Return a number that orders forms by their nodes without a constant, then by their subtractions. Return 0 if the print fails. */
+SETT_INLINE int64_t settp_map_constraint_size(settp_map_engine *e, int32_t l) {
+  int64_t n = settp_map_print(e, l), k;
+  const settp_map_node *node = settp_map_at(e->arena, n ? e->lin[l].expr : 0);
+  int32_t i;
+  if (n && node->op == SETTP_MAP_ADD && settp_map_is_constant(e->arena, settp_map_b(node), &k)) n -= 2;
+  n *= 256;
+  for (i = 0; n && i < e->lin[l].count && i < 256; ++i) n += e->term[e->lin[l].first + i].k == -1;
   return n;
 }
 
 /* Print a constraint. Its constant is moved into the interval. Of the form and its negative, the shorter one is printed. */
 SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, const settp_map_kept *kept) {
   sett_map_constraint c;
-  int32_t turned = settp_map_lin_scale(e, kept->form, -1, 0), a = settp_map_print(e, kept->form),
-          b = settp_map_print(e, turned);
+  int32_t turned = settp_map_lin_scale(e, kept->form, -1, 0);
+  int64_t a = settp_map_constraint_size(e, kept->form), b = turned < 0 ? 0 : settp_map_constraint_size(e, turned);
   const settp_map_node *n;
   int64_t k = 0, lo = kept->lo, hi = kept->hi;
   c.expr = SETT_MAP_ERROR_FULL;
@@ -8428,8 +8548,7 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   c.hi = hi;
   if (!a) return c;
   c.expr = e->lin[kept->form].expr;
-  /* if both have equally many nodes, print the one with fewer subtractions */
-  if (b && b + 2 * settp_map_minuses(e, turned) < a + 2 * settp_map_minuses(e, kept->form)) {
+  if (b && b < a) {
     c.expr = e->lin[turned].expr;
     c.lo = lo = settp_map_neg(kept->hi);
     c.hi = hi = settp_map_neg(kept->lo);

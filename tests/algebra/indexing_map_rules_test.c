@@ -16,7 +16,7 @@
   X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) \
   X(C1) X(C2) X(C3) X(C4) X(C5) X(C6) X(C7) X(C8) X(C9) \
   X(M1) X(S1) X(S2) X(S3) X(S4) \
-  X(P1) X(P2) X(P4) X(P6) X(P7) X(P8) X(P9) X(P10) X(P11) X(P12) \
+  X(P1) X(P2) X(P3) X(P4) X(P5) X(P6) X(P7) X(P8) X(P9) X(P10) X(P11) X(P12) X(P13) \
   X(X1) X(X2) X(X3) X(X4)
 /* clang-format on */
 #define RULE_ENUM(name) name,
@@ -262,7 +262,31 @@ static void products(void) {
       }
 }
 
+/* P13: a quotient that steps at d, 2 * d, .. and has the value of floor(r / d) at n - 1 is floor(r / d) for all r. */
+static void steps(void) {
+  EACH(n, 1, 12)
+    EACH(a, 1, 7)
+      EACH(c, a + 1, 12)
+        EACH(b, 0, c - 1) {
+          int64_t d = ceiling(c - b, a);
+          int even = Q(a * (n - 1) + b, c) == Q(n - 1, d);
+          for (int64_t i = 1; i * d < n; ++i) even &= Q(a * i * d + b, c) == i && Q(a * (i * d - 1) + b, c) == i - 1;
+          EACH(f, -20, 20) law(P13, even, Q(a * residue(f, n) + b, c) == Q(residue(f, n), d));
+        }
+}
+
 static void prints(void) {
+  EACH(m, 1, 12)
+    EACH(c, 1, 8)
+      EACH(f, -20, 20)
+        EACH(b, -7, 7) {
+          EACH(t, -7, 7)
+            EACH(k, -12, 12)
+              law(P3, residue(k + t * c, m) == 0,
+                  residue(t * f + k * Q(f, c) + b, m) == residue(t * residue(f, c) + b, m));
+          law(P5, 1, Q(b + Q(f, m), c) == Q(m * b + f, m * c));
+          law(P5, 1, Q(b - Q(f, m), c) == Q(m * b - f + m - 1, m * c));
+        }
   EACH(m, 1, 12)
     EACH(f, -30, 30) {
       EACH(t, -7, 7) law(P1, 1, t * f - t * m * Q(f, m) == t * residue(f, m));
@@ -622,6 +646,14 @@ static const struct row {
     {P2, "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-8, 7]", "(d0) -> (d0 mod 8), domain: d0 in [-8, 7]",
      "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]",
      "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]"},
+    {P3, "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), " D0, "(d0) -> ((d0 mod 6) mod 4), " D0,
+     "(d0) -> ((d0 - d0 floordiv 6) mod 4), " D0, "(d0) -> ((d0 - d0 floordiv 6) mod 4), " D0},
+    {P5, "(d0, d1) -> ((((d0 + d1 * 3) floordiv 2) mod 9) floordiv 4), " BOX,
+     "(d0, d1) -> (((d1 * 3 + d0) mod 18) floordiv 8), " BOX,
+     "(d0, d1) -> (((d0 floordiv 2) * 2 + d1) floordiv 9), " BOX,
+     "(d0, d1) -> (((d0 floordiv 2) * 2 + d1) floordiv 9), " BOX},
+    {P13, "(d0) -> ((d0 mod 3 + 1) floordiv 3), " D0, "(d0) -> ((d0 mod 3) floordiv 2), " D0,
+     "(d0) -> (((d0 mod 5) * 2 + 1) floordiv 5), " D0, "(d0) -> (((d0 mod 5) * 2 + 1) floordiv 5), " D0},
     {P4, "(d0) -> (d0 * 4 + d0 floordiv 3), " D0, "(d0) -> ((d0 * 13) floordiv 3), " D0,
      "(d0) -> (d0 * 3 + (d0 floordiv 3) * 2), " D0, "(d0) -> ((d0 floordiv 3) * 2 + d0 * 3), " D0},
     {M1, "(d0, d1) -> ((d0 + d1) * (d0 - d1) - d0 * d0), " BOX, "(d0, d1) -> (-(d1 * d1)), " BOX,
@@ -648,9 +680,10 @@ static const struct row {
      "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX, "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX},
     {P11, "(d0, d1) -> ((d0 + d1 - 1) floordiv d1), " DIVISOR, "(d0, d1) -> (d0 ceildiv d1), " DIVISOR,
      "(d0, d1) -> ((d0 + d1 - 3) floordiv d1), " DIVISOR, "(d0, d1) -> ((d0 - 2) ceildiv d1), " DIVISOR},
-    {P12, "(d0) -> ((d0 mod 6) mod 4), domain: d0 in [-7, -2]", "(d0) -> ((d0 mod 6) mod 4), domain: d0 in [-7, -2]",
-     "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]",
-     "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]"},
+    {P12, "(d0) -> ((d0 * 9) mod 16), domain: d0 in [2, 5], d0 mod 3 in [2, 2]",
+     "(d0) -> ((d0 * 9) mod 16), domain: d0 in [2, 5], d0 mod 3 in [2, 2]",
+     "(d0) -> ((d0 floordiv 3) * 11 + 2), domain: d0 in [2, 5], d0 mod 3 in [2, 2]",
+     "(d0) -> ((d0 floordiv 3) * 11 + 2), domain: d0 in [2, 5], d0 mod 3 in [2, 2]"},
     {P6, "(d0, d1) -> (((d0 - 3) * d1) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 - 3) * d1) * 2), domain: d0 in [3, 98], d1 in [0, 48], d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 floordiv 5) * (d1 floordiv 4)) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
@@ -728,6 +761,7 @@ int main(int argc, char **argv) {
   constraints();
   products();
   prints();
+  steps();
   lattices();
   bits();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
