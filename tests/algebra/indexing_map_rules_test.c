@@ -455,7 +455,7 @@ static const struct row {
     {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> (((d0 + 1) mod 2) * 2), " D0,
      "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0, "(d0) -> ((d0 floordiv 2 + d0 + 2) mod 4), " D0},
     {R7, "(d0) -> ((d0 * 2 + d0 mod 2) mod 6), " D0, "(d0) -> ((d0 mod 3) * 2 + d0 mod 2), " D0,
-     "(d0) -> ((d0 * 2 + d0 mod 3) mod 6), " D0, "(d0) -> (((d0 floordiv 3 + d0) mod 2) * 3), " D0},
+     "(d0) -> ((d0 * 2 + d0 mod 3) mod 6), " D0, "(d0) -> (((d0 mod 3) mod 2) * 3), " D0},
     {R8, "(d0, d1) -> ((d1 + d0 floordiv 5) floordiv 12), " BOX, "(d0, d1) -> ((d1 * 5 + d0) floordiv 60), " BOX,
      "(d0, d1) -> ((d1 + (d0 floordiv 5) * 5) floordiv 12), " BOX,
      "(d0, d1) -> (((d0 floordiv 5) * 5 + d1) floordiv 12), " BOX},

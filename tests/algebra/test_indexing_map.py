@@ -309,7 +309,7 @@ SHORT = [
     ("(d0 * (d1 + 2) + d1 + 1) floordiv (d1 + 2)", "d0"),
     ("d0 - (d0 floordiv (d1 * 2)) * d1 * 2", "d0 mod (d1 * 2)"),
     ("(d2 + d1 * 4 - 1) floordiv d1", "d2 ceildiv d1 + 3"),
-    ("(d0 + 11) floordiv 4 - (d0 + 9) floordiv 4", "((-d0) mod 4 + 2) floordiv 4"),
+    ("(d0 + 11) floordiv 4 - (d0 + 9) floordiv 4", "((-d0) mod 4) floordiv 2"),
     ("d0 - (d0 + 1) floordiv 2 - d0 floordiv 2", "0"),
     ("9 - (d0 + 4) mod 10", "(5 - d0) mod 10"),
     ("d0 * 6 - (d2 floordiv 5) * 6", "(d0 - d2 floordiv 5) * 6"),
