@@ -498,7 +498,7 @@ typedef struct sett_map_footprint {
   const unsigned char *exact;
   int64_t count;
   int product;
-  int error; /* 0, FULL, or the error of a failed map. After an error, `results` is 0 and there are no arrays */
+  int error; /* 0, FULL, NO_MAP if the map is UNDEFINED, or the error of a failed map. After an error, `results` is 0 and there are no arrays */
   const char *reason; /* why the number of images is unknown (count is -1) */
 } sett_map_footprint;
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);

@@ -156,7 +156,7 @@ ERRORS
 
 ON A DEVICE
   The host prepares a plan: a list of terms ((id / divisor) mod modulus) * factor in 32 bits. A kernel takes the plan by value, and
-  sett_nested_offset(plan, subgroup, thread, slot) adds the terms, in a loop with a constant trip count and without a stack.
+  sett_nested_offset(plan, subgroup, thread, slot) adds the terms, in a loop with a constant trip count and without stack memory.
   With strides {0, 1}, a plan gives the second index; with the strides of a tensor, the offset of the element in memory.
 
 LIMITS
@@ -366,7 +366,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
 
 /* Parse the whole text as a layout. */
 SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length);
-/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
+/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. The text of a failed layout
+ * is empty. */
 SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
 /* Write the text of the layout's error with its dimension and number, such as "dimension 1: expected ..". capacity and the result are as in
  * sett_nested_print. */

@@ -101,7 +101,7 @@ ARGUMENTS (in all sett headers)
   an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or the error of a failed shape. After an error,
+  sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or an error of sett_tile_prepare. After an error,
   the plan has no pieces, and sett_relayout_run writes nothing. sett_relayout_message returns the text of all these errors.
 
 LIMITS

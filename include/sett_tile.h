@@ -882,7 +882,8 @@ SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length);
 /* Return the next event, or 0 at the end of the shape and after an error (reader->error), also in later calls. For SETT_TILE_LEAF, *shape is the
  * leaf; for other events, it is a failed shape. Use: while (sett_tile_next(&reader, &shape)) .. if (reader.error) .. */
 SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
-/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
+/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. The text of a failed shape
+ * is empty. */
 SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
 /* Write the canonical text, as sett_tile_print does, of the shape at the beginning of a text. The shape may be a tuple. If whole is 1, only blanks may follow the shape. Return 0 on an error. */
 SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
@@ -974,7 +975,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
                                             sett_tile_answer *answer);
 /* Decide if the array has the same bytes with its tiles and without them. */
 SETT_PUBLIC sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
-/* Write the answer as text: "yes", or "no: .." with the reason. capacity and the result are as in sett_tile_print. */
+/* Write the answer as text: "yes", "no: " with the reason, or the reason alone if it is not decided. capacity and the result are as in
+ * sett_tile_print. */
 SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_tile_reason_text(int reason);
 
