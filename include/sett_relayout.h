@@ -19,7 +19,7 @@ INCLUDE
 OPTIONS (defined before the include)
   Those of sett_tile.h.
   SETT_RELAYOUT_STREAM   minimum bytes of a destination that is written with streaming stores (4 MiB)
-  SETT_RELAYOUT_PIECE    about the bytes of a piece, a multiple of 8 (64 KiB). A destination of more than 256 such pieces has
+  SETT_RELAYOUT_PIECE    approximate bytes of a piece, a multiple of 8 (64 KiB). A destination of more than 256 such pieces has
                          larger pieces (up to 16 times)
   SETT_RELAYOUT_STEP     minimum bytes of the contiguous stretches that make up a piece, in both buffers (1 KiB). Pieces become
                          as large as this needs: a transpose of u8[1024,1024] is a single piece of 1 MiB. To share a small
