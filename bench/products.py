@@ -226,8 +226,10 @@ def cases() -> Iterator[Case]:
     for m in (2, 4, 8, 16, 32):
         yield product(m, 4096, 4096, dtype="bf16", result="f32", tb=True)
     yield product(8, 4096, 4096, dtype="s8", result="s32", tb=True)
-    for size in (128, 256):
+    for size in (128, 256, 512):
         yield product(size, size, size, dtype="bf16", result="f32")
+    for dtype, result in (("bf16", "f32"), ("s8", "s32")):
+        yield product(64, 4096, 4096, dtype=dtype, result=result)
     yield product(1, 11008, 4096)
     yield product(1, 4096, 4096, dtype="bf16", result="f32")
     yield product(128, 11008, 4096)

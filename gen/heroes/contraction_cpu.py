@@ -434,6 +434,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         fetched = not tile and not packed and _is_far(nest, context)
         if fetched:
             chunk = numbers.far_chunk
+        if nest.masked and nest.group == 1 and context.target.declares_vectors:
+            chunk = min(chunk, numbers.masked_chunk)
         sizes = [1, 1, *(digit.size for digit in nest.steps)]
         plain = not nest.windows and not groups
         few_steps = plain and math.prod(sizes) <= numbers.few_steps
