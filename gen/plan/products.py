@@ -12,6 +12,7 @@ read one by one.
   in any case.
 * Operands of narrow numbers keep their type if the machine multiplies groups of them: two bf16, or four numbers of 8
   bits. The elements of a group are adjacent along the sum. Panels are then [.., J / width, K / group, width, group].
+  If there are few rows, and columns are contiguous in memory, work-items make these panels themselves.
 * If one operand of narrow numbers has few rows, and the other is large and contiguous along the sum, the large one is
   read in place. The operand with few rows is stored in panels, even if it is not the one with j. The result is
   transposed.
@@ -204,13 +205,15 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
               in_place: bool = False) -> Optional[Instruction]:
     """Return the product rewritten for register tiles, or as small products, or as a reduce. Return None if none of
-    them applies. in_place: true if few rows may read the large operand in place.
+    them applies. in_place: true if few rows may read the large operand in place, and if work-items may copy columns of
+    groups to panels of their own.
     """
     value = _small(x, product, operands, panels) or in_place and (
         _turned(x, product, operands, panels) or _of_few_rows(x, product, operands, panels)) or None
     if product.opcode == "dot":
         value = value or _by_vector(x, product, operands, panels.vector_steps)
-    return value or _in_parts(x, product, operands, panels) or _tiled(x, product, operands, panels)
+    return value or _in_parts(x, product, operands, panels) or _tiled(
+        x, product, operands, panels if in_place else panels._replace(item_rows=0))
 
 
 def _sum_type(product: Instruction) -> str:

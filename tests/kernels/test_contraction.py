@@ -936,6 +936,14 @@ def test_who_writes_it(name: str) -> None:
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
 
 
+@pytest.mark.parametrize("lasting, heroes", [((), ["contraction"]), ((1,), ["loop", "contraction"]), ((0,), ["loop", "contraction"])])
+def test_panels_of_weights(lasting: "tuple[int, ...]", heroes: "list[str]") -> None:
+    """A kernel of its own makes the panels of narrow numbers if an operand is the same for many launches."""
+    (fusion,) = fusions(dot("bf16[64,512]{1,0}", "bf16[512,1024]{1,0}", "f32[64,1024]{1,0}", ROWS))
+    fusion.lasting = frozenset(lasting)
+    assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == heroes
+
+
 # products that are not tiled but plain loops, by the reason that `explain` gives
 LOOPS = {
     "1 columns of complex numbers do not fill vectors": ("c64[40,50]{1,0}", "c64[50,1]{1,0}", "c64[40,1]{1,0}", ROWS),
