@@ -409,8 +409,8 @@ SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const set
 /* Return a layout whose mode i is (a's mode i, the tiler's mode i). With raked it is (the tiler's mode i, a's mode i). */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
-/* Return the blocked_product that has enough copies of the block to cover the shape. The modes get copies in the order given by a tuple; NULL means
- * the first mode first. */
+/* Return the blocked_product that has enough copies of the block to cover the shape. order has one number per mode; the copies along
+ * the mode with the smallest number are the fastest. NULL means that those along the first mode are the fastest. */
 SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
 /* Return R with a(R(i)) = b(R(i)) = i for i < size(R). */
@@ -421,8 +421,8 @@ SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const s
 /* Return a layout of the same memory in elements of another width. It is refused if a new element would extend beyond a mode. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
-/* Return the compact layout of a shape. A tuple gives the order of the modes, of which the fastest has the smallest number; NULL means that the first
- * mode is the fastest. */
+/* Return the compact layout of a shape. order has one number per mode; the mode with the smallest number is the fastest. NULL means that the first mode
+ * is the fastest. */
 SETT_PUBLIC sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
                                                 const sett_notation *order);
 /* Return the layout of a shape whose values are its own coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
