@@ -650,6 +650,9 @@ class Instances:
         last = before[-1]
         if last.problem:
             raise NotFollowed(f"{memory.name}, which a kernel writes that is not followed ({last.problem})")
+        solved = yield from self._solved(memory, last, offset, width)
+        if solved is not None:
+            return solved
         key = memory, last.number, "launch"
         if key not in self.tables:
             self.tables[key] = self._of_launch(memory, last)
@@ -693,6 +696,52 @@ class Instances:
             made.append(result or (yield from self._earlier(memory, place, taken, last.number)))
             at += taken
         return expressions.join(made)
+
+    def _solved(self, memory: Memory, launch: Followed, offset: Term, width: int) -> "Any":
+        """Return bytes of an array that an earlier launch writes, if the places of its stores are mixed-radix numbers
+        whose digits are all of the launch's ids and steps: then the digits of the place are the ids and steps. Else
+        return None.
+        """
+        chosen: "List[Tuple[Condition, Expression]]" = []
+        templates = sorted(launch.templates, key=lambda a: a.number)
+        for store in launch.stores[memory]:
+            digits = sorted(store.offset.parts, key=lambda part: -part[1])
+            own = {a for a, _ in digits}
+            atoms = launch.groups | launch.items | {a for step in store.when.loops for a in step.free}
+            if any(a.kind != "var" or not a.known or a.lo or f <= 0 for a, f in digits) or atoms - own or own & launch.templates:
+                return None
+            least = store.value.size
+            for a, f in reversed(digits):
+                if f < least:
+                    return None
+                least = f * (a.hi + 1)
+            rest, there, holds = offset - number(store.offset.constant), {}, TRUE  # type: Term, Env, Condition
+            for a, f in digits:
+                there[a] = terms.quotient(rest, f)
+                rest = rest - there[a].times(f)
+                holds = both(holds, terms.at_most(ZERO, there[a]), terms.at_most(there[a], number(a.hi)))
+            if rest.parts:
+                (last, f) = digits[-1] if digits else (None, 0)
+                rest = terms.modulo(offset - number(store.offset.constant), f) if last is not None else rest
+            if not rest.is_constant:
+                return None
+            if not 0 <= rest.constant <= store.value.size - width:
+                if rest.constant >= store.value.size or rest.constant < 0:
+                    continue
+                return None
+            for values in itertools.product((0, 1), repeat=len(templates)):
+                at = {**there, **{a: number(v) for a, v in zip(templates, values)}}
+                held = holds
+                for condition in store.path:
+                    held = both(held, (yield from self._with_integers(condition, at)))
+                held = self.decide(held)
+                if held.kind == "false":
+                    continue
+                value = yield self._piece(store.value, rest.constant, width), at
+                chosen.append((held, value))
+        if not chosen or len({value for _, value in chosen}) > 1 or not any(held.kind == "true" for held, _ in chosen):
+            return None
+        return chosen[0][1]
 
     def _of_launch(self, memory: Memory, launch: Followed) -> _Table:
         stores = launch.stores[memory]

@@ -36,6 +36,7 @@ MOST_LANES = 400
 MOST_STEPS = 100_000  # maximum number of steps of a reduction that are gone through to check a counterexample
 MOST_PAIRS = 4_000  # maximum number of pairs of reads in one query
 WALK_STATEMENTS = 30000  # maximum number of statements in the walk of one kernel
+MOST_ADDRESSES = 32  # maximum number of pairs of addresses in one query
 TOGETHER = 16  # maximum number of elements of a store in one query
 
 
@@ -302,7 +303,7 @@ class Semantics:
         if start or store.value.size % width:
             raise NotProved("a part of a result's buffer" if start else "a store of a part of an element")
         atoms = sorted(self._own(store, launch) & wanted, key=lambda a: a.number)
-        comparisons: "Dict[object, Comparison]" = {}
+        comparisons: "Dict[Tuple[Condition, ...], Comparison]" = {}
         element = Element(self.computation, self.parameter)
         for values in itertools.product(*(range(a.lo, a.hi + 1) for a in atoms)):
             env = {a: number(v) for a, v in zip(atoms, values)}
@@ -335,8 +336,12 @@ class Semantics:
                     raise NotProved(compared.lost or "a value with another multiset of elements")
         for assumed, compared in comparisons.items():
             different = compared.different()
-            if different and not instances.unsatisfiable([terms.either(*different), *assumed], "addresses differ"):  # type: ignore[misc]
-                raise NotProved("an address that differs at some step")
+            for first in range(0, len(different), MOST_ADDRESSES):
+                some = different[first : first + MOST_ADDRESSES]
+                digits = Digits([*some, *assumed])
+                either = terms.either(*(digits.of(condition) for condition in some))
+                if not instances.unsatisfiable([either, *(digits.of(condition) for condition in assumed), *digits.ranges], "addresses differ"):
+                    raise NotProved("an address that differs at some step")
 
     @staticmethod
     def _steps(assumed: "Sequence[Condition]", atoms: "Set[terms.Atom]") -> "List[Dict[terms.Atom, int]]":
@@ -765,6 +770,8 @@ def split(condition: Condition) -> Condition:
         return condition
     (term,) = condition.of
     assert isinstance(term, Term)
+    if term.is_constant:
+        return terms.FALSE if term.constant else terms.TRUE
     step = math.gcd(*(f for _, f in term.parts))
     if term.constant % step:
         return terms.FALSE

@@ -13,6 +13,11 @@ import pytest
 
 from gen import pipeline, run
 from gen.certify import Verdict, certify, missing
+from gen.certify.cases import MACROS
+from gen.certify.reader import Reader
+from gen.certify.semantics import Semantics
+from gen.certify.smt import Solvers
+from gen.certify.text import Preprocessor
 from gen.program import build as programs
 from tests.gen_run import ROOT
 
@@ -334,3 +339,39 @@ def test_a_long_reduction_passes_through_shared_memory(tmp_path: Path, dimension
     """The reduction belongs to the work-item that stored it, not to the one that reads it."""
     found = by_hand(tmp_path, MAX.replace("={1}\n", f"={{{dimension}}}\n"), PASSED.replace(*change) if change[0] else PASSED, [6400], 64, computations=LARGER)
     assert found.meant is not None and found.meant.kind == kind, found.line()
+
+
+TWO = """  x = f32[4,16] parameter(0)
+  z = f32[] constant(0)
+  s = f32[4] reduce(x, z), dimensions={1}, to_apply=add
+  b = f32[4,16] broadcast(s), dimensions={0}
+  ROOT y = f32[4,16] subtract(x, b)
+"""
+FIRST = "float a = 0.0f; for (uint k = 0; k < 16; ++k) a += p0[g * 16 + k]; s0[g] = a;"
+SECOND = "r0[i] = p0[i] - s0[g];"
+
+
+@pytest.mark.parametrize("first, second, kind", [
+    (FIRST, SECOND, "proved"),
+    (FIRST, SECOND.replace("s0[g]", "s0[3 - g]"), "not proved"),
+    (FIRST.replace("s0[g]", "s0[3 - g]"), SECOND.replace("s0[g]", "s0[3 - g]"), "proved"),
+    (FIRST.replace("s0[g]", "s0[3 - g]"), SECOND, "not proved"),
+    (FIRST.replace("0.0f", "p0[g * 16]"), SECOND, "not proved"),
+    (FIRST.replace("k < 16", "k < 15"), SECOND, "not proved"),
+    (FIRST.replace("a += p0[g * 16 + k]", "a += p0[g * 16 + (k | 1)]"), SECOND, "not proved"),
+])
+def test_sums_pass_between_launches(tmp_path: Path, first: str, second: str, kind: str) -> None:
+    path = tmp_path / "m.hlo"
+    path.write_text(f"HloModule m\n\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\nENTRY main {{\n{TWO}}}\n")
+    (source,) = programs.programs(run.load(str(path), None, {}), False)
+    x, s, y = ({"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": count}
+               for name, buffer, count in (("p0", "params", 256), ("s0", "scratch", 16), ("r0", "results", 256)))
+    launches = [{"kernel": "one", "blocks": 4, "threads": 1, "arguments": [x, s]},
+                {"kernel": "two", "blocks": 4, "threads": 16, "arguments": [x, s, y]}]
+    text = f"__kernel void one(__global const float *p0, __global float *s0)\n{{\nconst uint g = get_group_id(0);\n{first}\n}}\n" \
+           f"__kernel void two(__global const float *p0, __global const float *s0, __global float *r0)\n{{\n" \
+           f"const uint g = get_group_id(0), i = g * 16 + get_local_id(0);\n{second}\n}}\n"
+    semantics = Semantics(source.whole.computation, Reader(Preprocessor(MACROS["opencl"]).tokens(text), True), "opencl")
+    one, two = semantics.program(launches, lambda _: Solvers())
+    assert (one.kind == two.kind == "proved") == (kind == "proved"), (one.text(), two.text())
+    assert "refuted" not in (one.kind, two.kind)
