@@ -261,7 +261,11 @@ class Semantics:
             walk.kernel(launch["kernel"], self.memories_of(launch), launch["blocks"], launch["threads"])
             stored = {(store.memory, store.at.line, store.at.column) for store in walk.values_stored}
             for access in walk.found.accesses:
-                if access.write and (access.memory, access.at.line, access.at.column) not in stored:
+                if (
+                    access.write
+                    and (access.memory, access.at.line, access.at.column) not in stored
+                    and access.at not in walk.pointers.get(access.memory, {})    # the walk knows the value of a pointer
+                ):
                     raise NotProved("a store that the walk does not follow")
             self.following_atoms.update(walk.of_atom)
             self.following_ends.update(walk.ends)
