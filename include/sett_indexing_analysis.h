@@ -3877,9 +3877,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_form_of(settp_map_proof 
   settp_map_list list;
   const settp_map_proof_form **form;
   uint32_t i;
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  if (settp_map_list_push(p->arena, &list, e)) return NULL;
+  if (settp_map_list_of(p->arena, &list, &e, 1)) return NULL;
   form = (const settp_map_proof_form **)settp_map_take(p->arena, (size_t)list.count * sizeof *form);
   for (i = 0; form && i < list.count; ++i) {
     const settp_map_node *n = settp_map_at(p->arena, list.handle[i]);
@@ -3930,9 +3928,7 @@ SETT_INLINE int settp_map_proof_turn(settp_map_proof *p, const sett_map_constrai
   int turn = c->lo != c->hi;
   uint32_t i;
   int64_t k;
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  if (!settp_map_list_push(p->arena, &list, c->expr))
+  if (!settp_map_list_of(p->arena, &list, &c->expr, 1))
     for (i = 0; i < list.count; ++i) {
       const settp_map_node *n = settp_map_at(p->arena, list.handle[i]);
       if (n->op > SETTP_MAP_MUL && n->op < SETTP_MAP_MIN && !settp_map_is_constant(p->arena, settp_map_b(n), &k))

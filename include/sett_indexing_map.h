@@ -707,6 +707,20 @@ SETT_INLINE sett_map_interval settp_map_interval_scale(sett_map_interval a, int6
   return r;
 }
 
+/* Return the interval of the integers x with k * x in r, for k that is not 0 or INT64_MIN. */
+SETT_INLINE sett_map_interval settp_map_interval_divide(sett_map_interval r, int64_t k) {
+  if (k < 0) r = settp_map_interval(settp_map_neg(r.hi), settp_map_neg(r.lo)), k = -k;
+  if (r.lo != INT64_MIN && r.lo != INT64_MAX) r.lo = settp_map_ceil(r.lo, k);
+  if (r.hi != INT64_MIN && r.hi != INT64_MAX) r.hi = settp_map_floor(r.hi, k);
+  return r;
+}
+
+/* Write the interval of the integers x with x + y in r for some y in `other`. Return 0 if it overflows or `other` is not bounded. */
+SETT_INLINE int settp_map_interval_less(sett_map_interval r, sett_map_interval other, sett_map_interval *out) {
+  return other.lo != INT64_MIN && other.hi != INT64_MAX && !settp_map_add(r.lo, settp_map_neg(other.hi), &out->lo) &&
+         !settp_map_add(r.hi, settp_map_neg(other.lo), &out->hi);
+}
+
 SETT_INLINE sett_map_interval settp_map_interval_meet(sett_map_interval a, sett_map_interval b) {
   return settp_map_interval(a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
 }
@@ -859,6 +873,15 @@ SETT_INLINE void settp_map_copy(void *to, const void *from, size_t bytes) {
     for (i = 0; i < bytes; ++i) d[i] = s[i];
   else
     for (i = bytes; i > 0; --i) d[i - 1] = s[i - 1];
+#endif
+}
+
+/* Set all numbers of a record to 0, and all pointers to NULL. */
+SETT_INLINE void settp_map_clear(void *record, size_t bytes) {
+#if defined(__GNUC__)
+  __builtin_memset(record, 0, bytes);
+#else
+  while (bytes) ((unsigned char *)record)[--bytes] = 0;
 #endif
 }
 
@@ -1016,8 +1039,7 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
   settp_map_list stack;
   int leaf = settp_map_list_leaf(arena, list, e);
   if (leaf) return leaf == SETTP_MAP_LIST_FULL ? SETT_MAP_ERROR_FULL : 0;
-  stack.handle = NULL;
-  stack.count = stack.capacity = 0;
+  settp_map_clear(&stack, sizeof stack);
   if (!settp_map_list_room(arena, &stack, 1)) return SETT_MAP_ERROR_FULL;
   stack.handle[stack.count++] = e;
   while (stack.count) {
@@ -1043,6 +1065,14 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
     list->handle[list->count++] = top & ~after;
   }
   return 0;
+}
+
+/* Make the list of some expressions and of all nodes that they depend on. Return 0 or FULL. */
+SETT_INLINE int settp_map_list_of(sett_map_arena *arena, settp_map_list *list, const sett_expr *expr, int count) {
+  int i, error = 0;
+  settp_map_clear(list, sizeof *list);
+  for (i = 0; i < count && !error; ++i) error = settp_map_list_push(arena, list, expr[i]);
+  return error;
 }
 
 SETT_INLINE int settp_map_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -1187,10 +1217,9 @@ SETT_INLINE size_t settp_map_finish(settp_map_out *out) {
 
 SETT_INLINE settp_map_out settp_map_out_make(char *text, size_t capacity) {
   settp_map_out out;
+  settp_map_clear(&out, sizeof out);
   out.text = text;
   out.capacity = capacity;
-  out.length = 0;
-  out.divisors = 0;
   out.most = SETTP_MAP_TEXT_MAX;
   return out;
 }
@@ -1248,15 +1277,10 @@ SETT_INLINE void settp_map_fail(settp_map_parser *p, int error, size_t at) {
 
 SETT_INLINE settp_map_parser settp_map_parser_make(sett_map_arena *arena, const char *text, size_t length) {
   settp_map_parser p;
+  settp_map_clear(&p, sizeof p); /* p.map is UNDEFINED */
   p.arena = arena;
   p.text = text;
   p.length = length;
-  p.at = p.error_at = p.no_value_at = 0;
-  p.error = p.no_value = 0;
-  p.map = sett_map_undefined();
-  p.value = NULL;
-  p.op = NULL;
-  p.op_column = NULL;
   return p;
 }
 
@@ -1706,31 +1730,38 @@ SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr
 }
 
 SETT_INLINE int settp_map_list_of_map(sett_map_arena *arena, settp_map_list *list, const sett_map *map) {
-  int i, error = 0;
-  list->handle = NULL;
-  list->count = list->capacity = 0;
-  for (i = 0; i < map->results && !error; ++i) error = settp_map_list_push(arena, list, map->result[i]);
+  int i, error = settp_map_list_of(arena, list, map->result, map->results);
   for (i = 0; i < map->constraints && !error; ++i) error = settp_map_list_push(arena, list, map->constraint[i].expr);
   return error;
+}
+
+SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_list *list,
+                                              const sett_map_constraint *constraint, int count) {
+  int i;
+  settp_map_clear(list, sizeof *list);
+  for (i = 0; i < count; ++i)
+    if (settp_map_list_push(arena, list, constraint[i].expr)) return SETT_MAP_ERROR_FULL;
+  return 0;
 }
 
 /* ======================================================================= bodies: maps ==== */
 
 SETT_INLINE sett_map settp_map_of_kind(int kind, int error, int column) {
   sett_map map;
+  settp_map_clear(&map, sizeof map);
   map.kind = kind;
   map.error = error;
   map.column = column;
-  map.dims = map.ranges = map.rts = map.results = map.constraints = 0;
-  map.variable = NULL;
-  map.result = NULL;
-  map.constraint = NULL;
   return map;
 }
 
 SETT_PUBLIC sett_map sett_map_fail(int error, int column) { return settp_map_of_kind(SETT_MAP_FAILED, error, column); }
 SETT_PUBLIC sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MAP_UNDEFINED, 0, 0); }
 SETT_PUBLIC sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
+/* Return the error of a map that is not DEFINED. KNOWN EMPTY has no error. */
+SETT_INLINE int settp_map_error(const sett_map *map) {
+  return map->kind == SETT_MAP_FAILED ? map->error : map->kind == SETT_MAP_UNDEFINED ? SETT_MAP_ERROR_NO_MAP : 0;
+}
 SETT_PUBLIC int sett_map_variables(sett_map map) { return map.dims + map.ranges + map.rts; }
 
 SETT_INLINE size_t settp_map_length(const char *text) {
@@ -1758,6 +1789,16 @@ SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer) 
   while (n) buffer[at++] = digits[--n];
   buffer[at] = 0;
   return buffer;
+}
+
+/* Return 0 if a variable is a dimension, 1 if it is a range, 2 if it is a runtime variable. */
+SETT_INLINE int settp_map_kind(const sett_map *map, int variable) {
+  return variable < map->dims ? 0 : variable < map->dims + map->ranges ? 1 : 2;
+}
+
+/* Count one variable less of a kind. */
+SETT_INLINE void settp_map_less(sett_map *map, int kind) {
+  --*(kind == 0 ? &map->dims : kind == 1 ? &map->ranges : &map->rts);
 }
 
 SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length) {
@@ -1815,9 +1856,7 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
     settp_map_put(out, sett_map_message((int)e));
     return;
   }
-  tasks.task = NULL;
-  tasks.count = tasks.capacity = 0;
-  tasks.error = 0;
+  settp_map_clear(&tasks, sizeof tasks);
   settp_map_task_push(arena, &tasks, NULL, e, 0);
   while (tasks.count && !tasks.error && out->length < out->most) {
     settp_map_task t = tasks.task[--tasks.count];
@@ -2160,76 +2199,6 @@ SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
   return map;
 }
 
-/* ======================================================================= bodies: evaluation ==== */
-
-/* Compute the values of all nodes of a list at a point. A node without a value has an error instead, which every operation on it inherits. */
-SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list *list, const int64_t *variables,
-                               int64_t *value, unsigned char *error) {
-  uint32_t i;
-  for (i = 0; i < list->count; ++i) {
-    const settp_map_node *n = settp_map_at(arena, list->handle[i]);
-    error[i] = 0;
-    value[i] = 0;
-    if (n->op == SETTP_MAP_CONST) value[i] = n->value;
-    else if (n->op == SETTP_MAP_VAR) value[i] = variables[n->value];
-    else {
-      uint32_t a = settp_map_at(arena, settp_map_a(n))->mark, b = settp_map_at(arena, settp_map_b(n))->mark;
-      error[i] = error[a]   ? error[a]
-                 : error[b] ? error[b]
-                            : (unsigned char)settp_map_apply((int)n->op, value[a], value[b], &value[i]);
-    }
-  }
-}
-
-/* Return 1 if the point is inside, and write the results; 0 if it is outside; -error if there is no value. */
-SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results) {
-  settp_map_list list;
-  size_t keep = arena->top;
-  int64_t *value;
-  unsigned char *error;
-  int i, code;
-  if (map.kind == SETT_MAP_FAILED) return -map.error;
-  if (map.kind == SETT_MAP_UNDEFINED) return -SETT_MAP_ERROR_NO_MAP;
-  if (map.kind == SETT_MAP_EMPTY) return 0;
-  for (i = 0; i < sett_map_variables(map); ++i)
-    if (values[i] < map.variable[i].lo || values[i] > map.variable[i].hi) return 0;
-  code = settp_map_list_of_map(arena, &list, &map);
-  value = (int64_t *)settp_map_take(arena, (size_t)list.count * sizeof *value);
-  error = (unsigned char *)settp_map_take(arena, list.count);
-  if (code || !value || !error) {
-    arena->top = keep;
-    return -SETT_MAP_ERROR_FULL;
-  }
-  settp_map_run(arena, &list, values, value, error);
-  code = 1;
-  /* a constraint that does not hold puts the point outside, even if another constraint has no value */
-  for (i = 0; i < map.constraints && code; ++i) {
-    uint32_t at = settp_map_at(arena, map.constraint[i].expr)->mark;
-    if (error[at]) code = code == 1 ? -(int)error[at] : code;
-    else if (value[at] < map.constraint[i].lo || value[at] > map.constraint[i].hi) code = 0;
-  }
-  for (i = 0; i < map.results && code == 1; ++i) {
-    uint32_t at = settp_map_at(arena, map.result[i])->mark;
-    if (error[at]) code = -(int)error[at];
-    else results[i] = value[at];
-  }
-  arena->top = keep;
-  return code;
-}
-
-/* Return 1 if code, the result of settp_map_evaluate, is 1. Otherwise set the results to 0 and return 0, with the error if there is one. */
-SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
-  int i;
-  for (i = 0; i < count && code != 1; ++i) results[i] = 0;
-  if (error) *error = code < 0 ? -code : 0;
-  return code == 1;
-}
-
-SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
-                                  int *error) {
-  return settp_map_inside(settp_map_evaluate(arena, map, values, results), map.results, results, error);
-}
-
 /* ======================================================================= bodies: compose, substitute, rename ==== */
 
 /* Rewrite all nodes of a list with new expressions for the variables. made[i] becomes the rewritten list.handle[i]. */
@@ -2247,6 +2216,53 @@ SETT_INLINE sett_expr *settp_map_rewrite(sett_map_arena *arena, settp_map_list *
     }
   }
   return made;
+}
+
+/* Write the results and constraints of a map after its nodes were rewritten as made[mark of the node]. */
+SETT_INLINE void settp_map_rewritten(const sett_map_arena *arena, const sett_map *map, const sett_expr *made,
+                                     sett_expr *result, sett_map_constraint *constraint) {
+  int i;
+  for (i = 0; i < map->results; ++i) result[i] = made[settp_map_at(arena, map->result[i])->mark];
+  for (i = 0; i < map->constraints; ++i) {
+    constraint[i] = map->constraint[i];
+    constraint[i].expr = made[settp_map_at(arena, map->constraint[i].expr)->mark];
+  }
+}
+
+/* Return a map with the variables of `out`, and the results and constraints of `map` in which variable i is replaced by replace[i], and `more`
+ * further constraints. The names of the variables are already stored; NULL is the default name. */
+SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace,
+                                       const sett_map_constraint *more, int mores) {
+  sett_map_constraint *constraint;
+  sett_map_variable *variable;
+  sett_expr *result, *made;
+  settp_map_list list;
+  size_t keep = arena->top;
+  int i;
+  out.constraints = map.constraints + mores;
+  variable = (sett_map_variable *)settp_map_take(arena, (size_t)sett_map_variables(out) * sizeof *variable + 8);
+  result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)out.constraints * sizeof *constraint + 8);
+  made = !variable || !result || !constraint || settp_map_list_of_map(arena, &list, &map)
+             ? NULL
+             : settp_map_rewrite(arena, &list, replace);
+  if (!made) {
+    arena->top = keep;
+    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  for (i = 0; i < sett_map_variables(out); ++i) variable[i] = out.variable[i];
+  settp_map_rewritten(arena, &map, made, result, constraint);
+  for (i = 0; i < mores; ++i) constraint[map.constraints + i] = more[i];
+  if (!settp_map_tidy(arena, variable, constraint, &out.constraints)) {
+    arena->top = keep;
+    return sett_map_empty();
+  }
+  out.results = map.results;
+  out.variable = variable;
+  out.result = result;
+  out.constraint = constraint;
+  settp_map_sort_constraints(arena, &out, constraint, out.constraints);
+  return settp_map_store(arena, out, keep);
 }
 
 SETT_INLINE int settp_map_equal_text(const char *a, const char *b) { return settp_map_same(a, b, settp_map_length(b)); }
@@ -2366,12 +2382,8 @@ SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
                                                                      : i + second.ranges + second.rts);
   made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0, k = 0; i < first.constraints; ++i, ++k) {
-    constraint[k] = first.constraint[i];
-    constraint[k].expr = made[settp_map_at(arena, first.constraint[i].expr)->mark];
-  }
-  for (i = 0; i < second.dims; ++i, ++k) {
-    replace[i] = made[settp_map_at(arena, first.result[i])->mark];
+  settp_map_rewritten(arena, &first, made, replace, constraint);
+  for (i = 0, k = first.constraints; i < second.dims; ++i, ++k) {
     constraint[k].expr = replace[i];
     constraint[k].lo = second.variable[i].lo;
     constraint[k].hi = second.variable[i].hi;
@@ -2383,12 +2395,8 @@ SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   if (settp_map_list_of_map(arena, &list, &second)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < second.constraints; ++i, ++k) {
-    constraint[k] = second.constraint[i];
-    constraint[k].expr = made[settp_map_at(arena, second.constraint[i].expr)->mark];
-  }
-  for (i = 0; i < map.results; ++i) result[i] = made[settp_map_at(arena, second.result[i])->mark];
-  map.constraints = k;
+  settp_map_rewritten(arena, &second, made, result, constraint + k);
+  map.constraints = k + second.constraints;
   if (!settp_map_tidy(arena, variable, constraint, &map.constraints)) {
     sett_map_arena_rewind(arena, mark);
     return sett_map_empty();
@@ -2405,21 +2413,18 @@ SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
 SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
                                          const int64_t *values) {
   sett_map out = map;
-  sett_map_variable *variable;
-  sett_map_constraint *constraint;
-  sett_expr *result, *replace, *made;
-  settp_map_list list;
   int n = sett_map_variables(map), i, k = 0;
-  size_t keep;
+  sett_map_variable *variable;
+  sett_expr *replace;
   if (map.kind != SETT_MAP_DEFINED) return map;
   variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
-  if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
+  if (!variable || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n; ++i) {
+    replace[i] = fixed[i] ? sett_map_constant(arena, values[i]) : sett_map_var(arena, k);
     if (fixed[i]) {
       if (values[i] < map.variable[i].lo || values[i] > map.variable[i].hi) return sett_map_empty();
-      if (i < map.dims) --out.dims;
-      else if (i < map.dims + map.ranges) --out.ranges;
-      else --out.rts;
+      settp_map_less(&out, settp_map_kind(&map, i));
       continue;
     }
     variable[k] = map.variable[i];
@@ -2427,26 +2432,8 @@ SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, co
     if (!variable[k++].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
   settp_map_default_names(out, variable);
-  keep = arena->top;
-  result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
-  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
-  replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
-  if (!result || !constraint || !replace || settp_map_list_of_map(arena, &list, &map))
-    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0, k = 0; i < n; ++i) replace[i] = fixed[i] ? sett_map_constant(arena, values[i]) : sett_map_var(arena, k++);
-  made = settp_map_rewrite(arena, &list, replace);
-  if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < map.results; ++i) result[i] = made[settp_map_at(arena, map.result[i])->mark];
-  for (i = 0; i < map.constraints; ++i) {
-    constraint[i] = map.constraint[i];
-    constraint[i].expr = made[settp_map_at(arena, map.constraint[i].expr)->mark];
-  }
-  if (!settp_map_tidy(arena, variable, constraint, &out.constraints)) return sett_map_empty();
   out.variable = variable;
-  out.result = result;
-  out.constraint = constraint;
-  settp_map_sort_constraints(arena, &out, constraint, out.constraints);
-  return settp_map_store(arena, out, keep);
+  return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
 SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names) {
@@ -2680,9 +2667,9 @@ typedef struct settp_map_memo {
   uint32_t hash;
 } settp_map_memo;
 
-/* a constraint: lin is in [lo, hi]. lin has no constant, and its coefficients have no common divisor */
+/* a constraint: lin is in `in`. lin has no constant, and its coefficients have no common divisor */
 typedef struct settp_map_known {
-  int64_t lo, hi;
+  sett_map_interval in;
   int32_t lin, spare;
 } settp_map_known;
 
@@ -2698,11 +2685,11 @@ typedef struct settp_map_engine {
   int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room,
       rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
-  uint32_t mask, lin_mask; /* numbers of buckets of the tables minus 1; the tables grow */
-  int32_t memo_first;      /* entries of memo with a smaller index are no longer valid */
-  int32_t alike_known;     /* entries of `alike` with a smaller index are already in the buckets (alike_bucket) */
-  int32_t zero;            /* the form 0, or SETTP_MAP_NONE if there is none yet */
-  int32_t *variable;       /* the atom of each variable, or SETTP_MAP_NONE */
+  uint32_t mask;       /* number of buckets of each table minus 1; the tables grow */
+  int32_t memo_first;  /* entries of memo with a smaller index are no longer valid */
+  int32_t alike_known; /* entries of `alike` with a smaller index are already in the buckets (alike_bucket) */
+  int32_t zero;        /* the form 0, or SETTP_MAP_NONE if there is none yet */
+  int32_t *variable;   /* the atom of each variable, or SETTP_MAP_NONE */
   const sett_map_variable *bounds;
   const int64_t *modulus, *residue; /* variable i is known to be residue[i] modulo modulus[i] */
   int variables;
@@ -2741,83 +2728,51 @@ typedef struct settp_map_engine {
   int estimates; /* nesting of prints that are made only to estimate their size */
 } settp_map_engine;
 
-SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
-  /* if there is much memory, grow by a larger factor, so that arrays are copied less often */
-  int32_t more = *room ? *room * (e->lin_limit == SETTP_MAP_LINS_MAX ? 4 : 2) : 64;
-  void *grown;
-  if (more < *room || e->error) return NULL;
-  grown = settp_map_take(e->arena, (size_t)more * size);
-  if (!grown) {
-    e->error = SETT_MAP_ERROR_FULL;
-    return NULL;
-  }
-  settp_map_copy(grown, old, (size_t)*room * size);
-  *room = more;
-  return grown;
-}
-
 #define SETTP_MAP_ROOM(e, array, count, room, extra) \
   ((e)->count + (extra) <= (e)->room ||              \
-   settp_map_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array))
+   settp_map_room(e, &(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array))
 
-SETT_INLINE int settp_map_room(settp_map_engine *e, void **array, int32_t need, int32_t *room, size_t size) {
+/* Make the array at *array larger until it has room for `need` entries. Return 0 if the arena is full. */
+SETT_INLINE int settp_map_room(settp_map_engine *e, void *array, int32_t need, int32_t *room, size_t size) {
   while (need > *room) {
-    void *grown;
-    unsigned char *from, *to;
-    size_t i;
-    /* copied through unsigned char *, because the pointers have different types */
-    from = (unsigned char *)(void *)array;
-    grown = NULL;
-    to = (unsigned char *)(void *)&grown;
-    for (i = 0; i < sizeof grown; ++i) to[i] = from[i];
-    grown = settp_map_grow(e, grown, room, size);
-    if (!grown) return 0;
-    for (i = 0; i < sizeof grown; ++i) from[i] = to[i];
+    /* if there is much memory, grow by a larger factor, so that arrays are copied less often */
+    int32_t more = *room ? *room * (e->lin_limit == SETTP_MAP_LINS_MAX ? 4 : 2) : 64;
+    void *old, *grown = more < *room || e->error ? NULL : settp_map_take(e->arena, (size_t)more * size);
+    if (!grown) {
+      if (!e->error) e->error = SETT_MAP_ERROR_FULL;
+      return 0;
+    }
+    settp_map_copy(&old, array, sizeof old); /* copied as bytes, because the pointers have different types */
+    settp_map_copy(grown, old, (size_t)*room * size);
+    settp_map_copy(array, &grown, sizeof grown);
+    *room = more;
   }
   return 1;
 }
 
-/* Quadruple the number of buckets of the table of linear forms. If there is no memory, keep the old buckets. */
-SETT_INLINE int settp_map_lin_rehash(settp_map_engine *e) {
-  uint32_t size = (e->lin_mask + 1) * 4, i;
-  int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * sizeof *bucket);
-  int32_t at;
-  if (!bucket) return 0;
-  for (i = 0; i < size; ++i) bucket[i] = SETTP_MAP_NONE;
-  e->lin_bucket = bucket;
-  e->lin_mask = size - 1;
-  for (at = 0; at < e->lins; ++at) {
-    e->lin[at].next = bucket[e->lin[at].hash & e->lin_mask];
-    bucket[e->lin[at].hash & e->lin_mask] = at;
-  }
-  return 1;
-}
+/* Enter entry `at` of a table, one of lin, atom, memo and alike, as the newest one of its bucket. */
+#define SETTP_MAP_ENTER(e, table, at)                                          \
+  ((e)->table[at].next = (e)->table##_bucket[(e)->table[at].hash & (e)->mask], \
+   (e)->table##_bucket[(e)->table[at].hash & (e)->mask] = (at))
 
-/* Quadruple the number of buckets of the other tables. Each bucket still lists its newest entry first. */
+/* Quadruple the number of buckets of all tables. If there is no memory, keep the old buckets. */
 SETT_INLINE void settp_map_rehash(settp_map_engine *e) {
   uint32_t size = (e->mask + 1) * 4, i;
-  int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * 3 * sizeof *bucket);
+  int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * 4 * sizeof *bucket);
   int32_t at;
   if (!bucket) return;
-  for (i = 0; i < size * 3; ++i) bucket[i] = SETTP_MAP_NONE;
+  for (i = 0; i < size * 4; ++i) bucket[i] = SETTP_MAP_NONE;
   e->mask = size - 1;
-  e->atom_bucket = bucket;
-  e->memo_bucket = bucket + size;
-  e->alike_bucket = bucket + 2 * (size_t)size;
+  e->lin_bucket = bucket;
+  e->atom_bucket = bucket + size;
+  e->memo_bucket = bucket + 2 * (size_t)size;
+  e->alike_bucket = bucket + 3 * (size_t)size;
+  for (at = 0; at < e->lins; ++at) SETTP_MAP_ENTER(e, lin, at);
   for (at = 0; at < e->atoms; ++at)
-    if (e->atom[at].kind != SETTP_MAP_ATOM_VAR) {
-      e->atom[at].next = e->atom_bucket[e->atom[at].hash & e->mask];
-      e->atom_bucket[e->atom[at].hash & e->mask] = at;
-    }
-  for (at = e->memo_first; at < e->memos; ++at) {
-    e->memo[at].next = e->memo_bucket[e->memo[at].hash & e->mask];
-    e->memo_bucket[e->memo[at].hash & e->mask] = at;
-  }
+    if (e->atom[at].kind != SETTP_MAP_ATOM_VAR) SETTP_MAP_ENTER(e, atom, at);
+  for (at = e->memo_first; at < e->memos; ++at) SETTP_MAP_ENTER(e, memo, at);
   for (at = 0; at < e->alike_known; ++at)
-    if (e->alike[at].step) {
-      e->alike[at].next = e->alike_bucket[e->alike[at].hash & e->mask];
-      e->alike_bucket[e->alike[at].hash & e->mask] = at;
-    }
+    if (e->alike[at].step) SETTP_MAP_ENTER(e, alike, at);
 }
 
 /* Return 1 if a table with this number of entries should grow. */
@@ -2832,15 +2787,14 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   const settp_map_term *first = e->term + e->terms, *end = first + count, *t, *old;
   uint64_t h = (uint64_t)constant * 31 + (uint64_t)count;
   uint32_t hash;
-  int32_t at, *bucket;
+  int32_t at;
   settp_map_lin *l;
   for (t = first; t < end; ++t)
     h = (h + (uint64_t)t->k * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)t->atom) * UINT64_C(0x9E3779B97F4A7C15);
   h ^= h >> 29;
   h *= UINT64_C(0xD6E8FEB86659FD93);
   hash = (uint32_t)(h >> 32);
-  bucket = e->lin_bucket + (hash & e->lin_mask);
-  for (at = *bucket; at >= 0; at = l->next) {
+  for (at = e->lin_bucket[hash & e->mask]; at >= 0; at = l->next) {
     l = e->lin + at;
     if (l->hash != hash || l->constant != constant || l->count != count) continue;
     old = e->term + l->first;
@@ -2851,19 +2805,18 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   for (t = first; t < end; ++t)
     if ((uint64_t)t->k + (uint64_t)most > 2 * (uint64_t)most) return SETTP_MAP_NONE;
   if (!SETTP_MAP_ROOM(e, lin, lins, lin_room, 1)) return SETTP_MAP_NONE;
-  if ((uint32_t)e->lins > e->lin_mask && settp_map_lin_rehash(e)) bucket = e->lin_bucket + (hash & e->lin_mask);
+  if (settp_map_crowded(e, e->lins)) settp_map_rehash(e);
   l = e->lin + e->lins;
   l->hash = hash;
   l->constant = constant;
   l->first = e->terms;
   l->count = count;
-  l->next = *bucket;
   l->expr = 0;
   l->nodes = l->estimate = l->plain = 0;
   l->affine = l->printing = l->op = 0;
   l->known = l->busy = l->entered = l->bounded = 0;
   l->sample = SETTP_MAP_NONE;
-  *bucket = e->lins;
+  SETTP_MAP_ENTER(e, lin, e->lins);
   e->terms += count;
   return e->lins++;
 }
@@ -3251,16 +3204,6 @@ SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, i
   return n;
 }
 
-/* 1 if an atom of f is also in a */
-SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32_t a) {
-  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
-                       *t_end = t + e->lin[a].count;
-  while (s < s_end && t < t_end && s->atom != t->atom)
-    if (s->atom < t->atom) ++s;
-    else ++t;
-  return s < s_end && t < t_end;
-}
-
 /* Return 1 if each term of f, multiplied by t, is a term of a. */
 SETT_INLINE int settp_map_lin_holds(const settp_map_engine *e, int32_t a, int32_t f, int64_t t) {
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *x = e->term + e->lin[a].first,
@@ -3295,25 +3238,40 @@ SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, i
   return moves;
 }
 
-/* Return the form `moved` of settp_map_lin_moves: form.lin with the terms `moves` of a moved in. If `rest` is set, return the other terms of a
- * instead. */
-SETT_INLINE int32_t settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, uint64_t moves,
-                                       int rest) {
-  int32_t j, n = 0, count = e->lin[a].count;
-  int64_t own = e->term[e->lin[a].first + i].k;
-  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count + e->lin[form.lin].count)) return SETTP_MAP_NONE;
-  if (rest) {
-    for (j = 0; j < count; ++j)
-      if (j != i && !(moves >> j & 1)) e->term[e->terms + n++] = e->term[e->lin[a].first + j];
-    return settp_map_lin_make(e, e->lin[a].constant, n);
-  }
-  n = settp_map_terms_copy(e, form.lin);
-  for (j = 0; j < count && n >= 0; ++j)
-    if (moves >> j & 1) {
-      settp_map_term x = e->term[e->lin[a].first + j];
-      n = settp_map_terms_add(e, n, x.atom, x.k / own * form.c);
+/* Return 1 if k divides the constant of rest, so that it is moved into inner as well. *up receives the constant that inner then has. */
+SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
+                                           int64_t *up) {
+  int64_t constant = e->lin[rest].constant;
+  return constant && constant % k == 0 && !settp_map_mul(constant / k, c, up) &&
+         !settp_map_add(e->lin[inner].constant, *up, up);
+}
+
+/* Return inner (the form of a quotient or its negation) with the chosen terms of rest and the constant moved in. Return SETTP_MAP_NONE if a number is
+ * too large. */
+SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
+                                     int32_t rest) {
+  int32_t j, n, count = e->lin[rest].count;
+  int64_t up = e->lin[inner].constant;
+  if (!settp_map_absorbs_constant(e, c, k, inner, rest, &up)) up = e->lin[inner].constant;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count + e->lin[inner].count)) return SETTP_MAP_NONE;
+  n = settp_map_terms_copy(e, inner);
+  for (j = 0; moves && n >= 0; ++j, moves >>= 1)
+    if (moves & 1) {
+      settp_map_term t = e->term[e->lin[rest].first + j];
+      n = settp_map_terms_add(e, n, t.atom, t.k / k * c);
     }
-  return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, e->lin[form.lin].constant, n);
+  return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
+}
+
+/* Return rest without the terms and the constant that were moved. */
+SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
+                                          int32_t rest) {
+  int32_t j, n = 0, count = e->lin[rest].count;
+  int64_t up;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
+  for (j = 0; j < count; ++j)
+    if (!(moves >> (j & 63) & 1)) e->term[e->terms + n++] = e->term[e->lin[rest].first + j];
+  return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
 /* I3, I4: remove either a digit of a form F or an atom of F from form a, so that the fewest atoms remain. */
@@ -3365,8 +3323,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, 
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
       uint64_t moves = settp_map_lin_moves(e, a, i, form);
-      int32_t moved = moves ? settp_map_lin_move(e, a, i, form, moves, 0) : SETTP_MAP_NONE,
-              rest = moved < 0 ? moved : settp_map_lin_move(e, a, i, form, moves, 1);
+      int32_t moved = moves ? settp_map_absorb(e, form.c, q.k, moves, form.lin, a) : SETTP_MAP_NONE,
+              rest = moved < 0 ? moved : settp_map_absorb_rest(e, form.c, q.k, moves | UINT64_C(1) << i, form.lin, a);
       sett_map_interval part;
       if (rest < 0) continue;
       part = settp_map_lin_interval(e, moved);
@@ -3392,13 +3350,12 @@ SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int6
 SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int64_t k = 1;
   int i;
+  sett_map_interval own = settp_map_interval(e->lin[a].constant, e->lin[a].constant);
   int32_t p = e->facts ? settp_map_lin_primitive(e, a, &k) : SETTP_MAP_NONE;
   if (e->lin[a].bounded) r = settp_map_interval_meet(r, e->lin[a].bound);
   for (i = 0; i < e->facts; ++i)
     if (e->fact[i].lin == p)
-      r = settp_map_interval_meet(
-          r, settp_map_interval_add(settp_map_interval_scale(settp_map_interval(e->fact[i].lo, e->fact[i].hi), k),
-                                    settp_map_interval(e->lin[a].constant, e->lin[a].constant)));
+      r = settp_map_interval_meet(r, settp_map_interval_add(settp_map_interval_scale(e->fact[i].in, k), own));
   return r;
 }
 
@@ -3623,23 +3580,17 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
           int64_t a, b;
           uint64_t moves = e->proofs < e->proof_end ? settp_map_lin_moves(e, l, i, form) : 0;
           if (!moves) continue;
-          rest = settp_map_lin_move(e, l, i, form, moves, 1);
+          rest = settp_map_absorb_rest(e, form.c, q.k, moves | UINT64_C(1) << i, form.lin, l);
           if (rest < 0) continue;
           ++e->proofs;
           r = settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
           if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.lo), &a) ||
               settp_map_add(hi, settp_map_neg(r.hi), &b) || a > b)
             continue;
-          if (q.k < 0) {
-            int64_t swap = a;
-            a = settp_map_neg(b);
-            b = settp_map_neg(swap);
-          }
-          a = settp_map_ceil(a, q.k < 0 ? -q.k : q.k);
-          b = settp_map_floor(b, q.k < 0 ? -q.k : q.k);
-          if (settp_map_mul(a, form.c, &a) || settp_map_mul(b, form.c, &b) || settp_map_add(b, form.c - 1, &b))
+          r = settp_map_interval_divide(settp_map_interval(a, b), q.k);
+          if (settp_map_mul(r.lo, form.c, &a) || settp_map_mul(r.hi, form.c, &b) || settp_map_add(b, form.c - 1, &b))
             continue;
-          proved = settp_map_prove_step(e, settp_map_lin_move(e, l, i, form, moves, 0), a, b, depth + 1);
+          proved = settp_map_prove_step(e, settp_map_absorb(e, form.c, q.k, moves, form.lin, l), a, b, depth + 1);
           continue;
         }
         for (pick = -1; pick < count && !proved; ++pick) {
@@ -3709,14 +3660,11 @@ SETT_INLINE void settp_map_alike_enter(settp_map_engine *e, int32_t l) {
 SETT_INLINE void settp_map_alike_fill(settp_map_engine *e) {
   while (e->alike_known < e->alikes) {
     settp_map_alike *x = e->alike + e->alike_known;
-    int32_t *bucket;
     x->hash = 0;
     x->step = settp_map_lin_step(e, x->lin, &x->hash);
     if (x->step) {
       if (settp_map_crowded(e, e->alike_known)) settp_map_rehash(e);
-      bucket = e->alike_bucket + (x->hash & e->mask);
-      x->next = *bucket;
-      *bucket = e->alike_known;
+      SETTP_MAP_ENTER(e, alike, e->alike_known);
     }
     ++e->alike_known;
   }
@@ -3727,19 +3675,12 @@ SETT_INLINE settp_map_atom *settp_map_atom_next(settp_map_engine *e, int32_t kin
   settp_map_atom *a;
   if (!SETTP_MAP_ROOM(e, atom, atoms, atom_room, 1)) return NULL;
   a = e->atom + e->atoms;
+  settp_map_clear(a, sizeof *a);
   a->lo = INT64_MIN;
   a->hi = INT64_MAX;
-  a->c = 1;
-  a->r = 0;
-  a->support = 0;
-  a->hash = 0;
-  a->weight = 1;
+  a->c = a->weight = 1;
   a->kind = kind;
-  a->op = a->a = a->b = a->depth = 0;
   a->next = a->own = a->form = SETTP_MAP_NONE;
-  a->forms = 0;
-  a->expr = 0;
-  a->nodes = a->more = a->wanted = a->later = 0;
   return a;
 }
 
@@ -3761,11 +3702,8 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
       if (settp_map_apply(x->op, a[j], b[j], x->at + j)) x->at[j] = 0;
   }
   if (x->kind != SETTP_MAP_ATOM_VAR) {
-    int32_t *bucket;
     if (settp_map_crowded(e, e->atoms)) settp_map_rehash(e);
-    bucket = e->atom_bucket + (x->hash & e->mask);
-    x->next = *bucket;
-    *bucket = e->atoms;
+    SETTP_MAP_ENTER(e, atom, e->atoms);
   }
   j = e->atoms++;
   e->atom[j].own = settp_map_lin_atom(e, j, 1, 0);
@@ -3899,16 +3837,14 @@ SETT_INLINE settp_map_memo *settp_map_memo_find(settp_map_engine *e, int32_t lin
 SETT_INLINE void settp_map_memo_set(settp_map_engine *e, int32_t lin, int64_t c, int32_t value) {
   settp_map_memo *m = settp_map_memo_find(e, lin, c);
   if (!m) {
-    int32_t *bucket;
     if (!SETTP_MAP_ROOM(e, memo, memos, memo_room, 1)) return;
     if (settp_map_crowded(e, e->memos - e->memo_first)) settp_map_rehash(e);
     m = e->memo + e->memos;
     m->lin = lin;
     m->c = c;
     m->hash = settp_map_memo_hash(lin, c);
-    bucket = e->memo_bucket + (m->hash & e->mask);
-    m->next = *bucket;
-    *bucket = e->memos++;
+    SETTP_MAP_ENTER(e, memo, e->memos);
+    ++e->memos;
   }
   m->value = value;
 }
@@ -4142,7 +4078,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     for (f = 0; f < e->facts; ++f)
       if (use[f]) {
         settp_map_lin_row(e, e->fact[f].lin, value, SETTP_MAP_SAMPLES, v);
-        for (j = 0; j < SETTP_MAP_SAMPLES; ++j) inside[j] &= v[j] >= e->fact[f].lo && v[j] <= e->fact[f].hi;
+        for (j = 0; j < SETTP_MAP_SAMPLES; ++j) inside[j] &= v[j] >= e->fact[f].in.lo && v[j] <= e->fact[f].in.hi;
       }
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j) any |= inside[j];
     if (!any) continue;
@@ -4555,44 +4491,20 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
                                        uint32_t nodes) {
   uint32_t buckets = 64, i;
   size_t room;
+  settp_map_clear(e, sizeof *e);
   e->arena = arena;
-  e->term = NULL;
-  e->lin = NULL;
-  e->atom = NULL;
-  e->form = NULL;
-  e->memo = NULL;
-  e->alike = NULL;
-  e->row = NULL;
-  e->alikes = e->alike_room = e->rows = e->row_room = 0;
-  e->memo_first = e->alike_known = 0;
-  e->zero = SETTP_MAP_NONE;
-  e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos =
-      e->memo_room = 0;
+  e->zero = e->stepped = SETTP_MAP_NONE;
   e->bounds = bounds;
   e->modulus = modulus;
   e->residue = residue;
   e->variables = sett_map_variables(*map);
-  e->error = 0;
   room = (arena->top - settp_map_low(arena)) / 1536;
   e->lin_limit = (int32_t)(room < (size_t)SETTP_MAP_LINS_MAX ? room : (size_t)SETTP_MAP_LINS_MAX);
-  e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
-  e->fact = NULL;
-  e->facts = 0;
   while (buckets < 65536 && buckets < nodes * 4) buckets *= 2;
-  e->mask = e->lin_mask = buckets - 1;
-  e->prints = e->proofs = e->proof_end = 0;
+  e->mask = buckets - 1;
   e->points = SETTP_MAP_POINTS_MAX;
   e->own_points = SETTP_MAP_OWN_POINTS_MAX;
-  e->more = NULL;
-  e->more_room = e->crosses = e->failures = 0;
-  e->scaled = 0;
   e->sampled = 1;
-  e->stepped = SETTP_MAP_NONE;
-  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = e->products = e->divided = e->estimates = 0;
-  e->bits = NULL;
-  e->step = 0;
-  e->step_hash = 0;
-  e->point = NULL;
   e->lin_bucket = (int32_t *)settp_map_take(arena, (size_t)buckets * 4 * sizeof(int32_t));
   e->variable = (int32_t *)settp_map_take(arena, (size_t)e->variables * sizeof(int32_t) + 8);
   if (!e->lin_bucket || !e->variable) return e->error = SETT_MAP_ERROR_FULL;
@@ -4816,20 +4728,6 @@ SETT_INLINE int settp_map_at_least(settp_map_engine *e, int32_t l, int64_t lo) {
   return l >= 0 && settp_map_lin_interval(e, l).lo >= lo;
 }
 
-/* Return 1 if every term of l has this factor and l has no constant. */
-SETT_INLINE int settp_map_has_factor(const settp_map_engine *e, int32_t l, int32_t factor) {
-  settp_map_monomial m, rest, part;
-  int32_t i;
-  part.k = 1;
-  part.count = 1;
-  part.factor[0] = factor;
-  for (i = 0; i < e->lin[l].count; ++i)
-    if (!settp_map_monomial_of(e, e->term[e->lin[l].first + i].atom, 1, &m) ||
-        !settp_map_monomial_without(&m, &part, &rest))
-      return 0;
-  return !e->lin[l].constant;
-}
-
 /* Return the sum of those terms of l that have a factor, divided by the factor. *rest receives the other terms. */
 SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32_t factor, int32_t *rest) {
   settp_map_monomial m, left, part;
@@ -4899,16 +4797,17 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
       return settp_map_lin_constant(e, j);
   if (!e->lin[b].constant) { /* apply S2 with a form g */
     settp_map_monomial m;
+    int32_t zero = settp_map_lin_constant(e, 0);
     if (!settp_map_monomial_of(e, e->term[e->lin[b].first].atom, 1, &m)) m.count = 0;
     for (i = 0; i < m.count; ++i) {
-      int32_t f = m.factor[i], none;
-      if (!settp_map_at_least(e, f, 1) || !settp_map_has_factor(e, b, f)) continue;
+      int32_t f = m.factor[i], left,
+              divisor = settp_map_at_least(e, f, 1) ? settp_map_lin_cofactor(e, b, f, &left) : -1;
+      if (divisor < 0 || left != zero) continue;
       part = settp_map_lin_cofactor(e, a, f, &rest);
-      if (part < 0 || (rest != settp_map_lin_constant(e, 0) &&
-                       (!e->lin[part].count || !settp_map_at_least(e, rest, 0) ||
-                        !settp_map_at_least(e, settp_map_lin_mix(e, f, 1, rest, -1, 0), 1))))
+      if (part < 0 || (rest != zero && (!e->lin[part].count || !settp_map_at_least(e, rest, 0) ||
+                                        !settp_map_at_least(e, settp_map_lin_mix(e, f, 1, rest, -1, 0), 1))))
         continue;
-      return settp_map_divide_by(e, part, settp_map_lin_cofactor(e, b, f, &none));
+      return settp_map_divide_by(e, part, divisor);
     }
   }
   if (e->lin[a].count && e->term[e->lin[a].first].k < 0) /* S4: make the first coefficient positive */
@@ -5015,6 +4914,12 @@ typedef struct settp_map_reading {
   int width, known;
 } settp_map_reading;
 
+SETT_INLINE void settp_map_set_clear(settp_map_bit_set *x) {
+  settp_map_clear(x, sizeof *x);
+  x->next = SETTP_MAP_NONE;
+}
+SETT_INLINE int settp_map_set_has(const settp_map_bit_set *x, int n) { return (int)(x->word[n / 64] >> (n & 63) & 1); }
+SETT_INLINE void settp_map_set_flip(settp_map_bit_set *x, int n) { x->word[n / 64] ^= UINT64_C(1) << (n & 63); }
 SETT_INLINE int32_t settp_map_bit_find(settp_map_engine *e, const settp_map_bit_set *x) {
   settp_map_bits *b = e->bits;
   uint32_t hash = 0;
@@ -5048,14 +4953,12 @@ SETT_INLINE int settp_map_bits_start(settp_map_engine *e) {
   if (e->bits) return 1;
   b = (settp_map_bits *)settp_map_take(e->arena, sizeof *b);
   if (!b) return 0;
-  b->digits = b->sources = b->count = b->work = 0;
-  b->sets = 0;
+  b->digits = b->sources = b->count = b->work = b->sets = 0;
   b->set_room = 64;
   b->set = (settp_map_bit_set *)settp_map_take(e->arena, (size_t)b->set_room * sizeof *b->set);
   if (!b->set) return 0;
   for (i = 0; i < SETTP_MAP_BIT_BUCKETS; ++i) b->bucket[i] = SETTP_MAP_NONE;
-  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) none.word[i] = 0;
-  none.next = SETTP_MAP_NONE;
+  settp_map_set_clear(&none);
   e->bits = b;
   return settp_map_bit_find(e, &none) == 0;
 }
@@ -5092,8 +4995,8 @@ SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int pl
     b->of[n] = (int16_t)i;
     b->place[n] = (int16_t)place;
   }
-  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) one.word[i] = 0;
-  one.word[n / 64] = UINT64_C(1) << (n & 63);
+  settp_map_set_clear(&one);
+  settp_map_set_flip(&one, n);
   set = settp_map_bit_find(e, &one);
   return set < 0 ? SETTP_MAP_NONE : 2 * set;
 }
@@ -5390,7 +5293,7 @@ SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   if (bit < 2) return settp_map_lin_constant(e, bit);
   for (i = 0; i < e->bits->count; ++i) {
     int32_t one;
-    if (!(e->bits->set[bit / 2].word[i / 64] >> (i & 63) & 1)) continue;
+    if (!settp_map_set_has(e->bits->set + bit / 2, i)) continue;
     one = settp_map_lin_of_source_bit(e, i);
     if (one < 0) return SETTP_MAP_NONE;
     if (++members > SETTP_MAP_BIT_MEMBERS) return SETTP_MAP_NONE;
@@ -5782,16 +5685,18 @@ SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_
 SETT_INLINE int32_t settp_map_lattice_factor(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y;
   settp_map_monomial m;
-  int32_t rest, l;
+  int32_t rest, l, zero = settp_map_lin_constant(e, 0);
   int i, n = 0;
   while (n < x->leaves && !e->lin[x->leaf[n]].count) ++n;
   if (n == x->leaves || depth > 4 || !settp_map_monomial_of(e, e->term[e->lin[x->leaf[n]].first].atom, 1, &m))
     return SETTP_MAP_NONE;
   for (i = 0; i < m.count && m.count > 1; ++i) {
     if (!settp_map_at_least(e, m.factor[i], 0)) continue;
-    for (y = *x, n = 0; n < x->leaves && settp_map_has_factor(e, x->leaf[n], m.factor[i]); ++n)
+    for (y = *x, n = 0, rest = zero; n < x->leaves && rest == zero; ++n) {
       y.leaf[n] = settp_map_lin_cofactor(e, x->leaf[n], m.factor[i], &rest);
-    if (n < x->leaves) continue;
+      if (y.leaf[n] < 0) rest = SETTP_MAP_NONE;
+    }
+    if (rest != zero) continue;
     settp_map_lattice_reduce(e, &y);
     l = settp_map_lattice_make(e, &y, depth + 1);
     return l < 0 ? SETTP_MAP_NONE : settp_map_lin_product(e, l, m.factor[i]);
@@ -5957,13 +5862,6 @@ typedef struct settp_map_nodes_known {
   sett_map_interval *range; /* the interval of each node, from its operands and from constraints */
   uint32_t done;            /* number of nodes that already have a form */
 } settp_map_nodes_known;
-
-SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
-  known->list.handle = NULL;
-  known->list.count = known->list.capacity = known->done = 0;
-  known->lin = NULL;
-  known->range = NULL;
-}
 
 /* R0: return floor(x / c), c > 1, where x is a sum of terms k * y. Search a divisor g of c such that the terms whose coefficients g does not divide
  * have a sum in one interval of g values; the quotient is then computed without these terms. Return SETTP_MAP_NONE if there is no such g. */
@@ -6521,7 +6419,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       int32_t own[2], save = 0, j;
       int turns, any = 0;
       if (best >= 0 && !settp_map_print_searches(e)) break;
-      if (q.k % form.c || !settp_map_form_lighter(e, form.lin, q.atom) || !settp_map_lin_shares(e, form.lin, l) ||
+      if (q.k % form.c || !settp_map_form_lighter(e, form.lin, q.atom) || !settp_map_lin_shared(e, form.lin, l) ||
           settp_map_mul(t, form.c, &tm))
         continue;
       turns = t < 0 || !settp_map_all_positive(e, form.lin);
@@ -6600,42 +6498,6 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
     moves[0] |= (uint64_t)stands << i;
     moves[1] |= (uint64_t)1 << i;
   }
-}
-
-/* Return 1 if k divides the constant of rest, so that it is moved into inner as well. *up receives the constant that inner then has. */
-SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
-                                           int64_t *up) {
-  int64_t constant = e->lin[rest].constant;
-  return constant && constant % k == 0 && !settp_map_mul(constant / k, c, up) &&
-         !settp_map_add(e->lin[inner].constant, *up, up);
-}
-
-/* Return inner (the form of a quotient or its negation) with the chosen terms of rest and the constant moved in. Return SETTP_MAP_NONE if a number is
- * too large. */
-SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
-                                     int32_t rest) {
-  int32_t j, n, count = e->lin[rest].count;
-  int64_t up = e->lin[inner].constant;
-  if (!settp_map_absorbs_constant(e, c, k, inner, rest, &up)) up = e->lin[inner].constant;
-  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count + e->lin[inner].count)) return SETTP_MAP_NONE;
-  n = settp_map_terms_copy(e, inner);
-  for (j = 0; moves && n >= 0; ++j, moves >>= 1)
-    if (moves & 1) {
-      settp_map_term t = e->term[e->lin[rest].first + j];
-      n = settp_map_terms_add(e, n, t.atom, t.k / k * c);
-    }
-  return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
-}
-
-/* Return rest without the terms and the constant that were moved. */
-SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
-                                          int32_t rest) {
-  int32_t j, n = 0, count = e->lin[rest].count;
-  int64_t up;
-  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
-  for (j = 0; j < count; ++j)
-    if (!(moves >> (j & 63) & 1)) e->term[e->terms + n++] = e->term[e->lin[rest].first + j];
-  return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
 /* Return 1 if a form has several terms and all numbers in it are negative. The C print, which divides non-negative numbers, then needs one more number.
@@ -7010,7 +6872,7 @@ typedef struct settp_map_field {
 enum { SETTP_MAP_FIELDS_MAX = 64 };
 
 SETT_INLINE int settp_map_bit_has(const settp_map_engine *e, int32_t bit, int number) {
-  return (int)(e->bits->set[bit / 2].word[number / 64] >> (number & 63) & 1);
+  return settp_map_set_has(e->bits->set + bit / 2, number);
 }
 
 /* Split a value that was read as bits into fields whose exclusive or is the value, except that some bits are inverted. Return the number of fields,
@@ -7706,39 +7568,25 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   again = e->lin[l].printing;
   e->lin[l].printing = 1;
   if (e->xors && !again)
-    while (n < e->lin[l].count && (left = settp_map_fold_xor(e, work, part + n, 0)) >= 0) {
-      work = left;
-      ++n;
-    }
+    for (; n < e->lin[l].count && (left = settp_map_fold_xor(e, work, part + n, 0)) >= 0; ++n) work = left;
   xors = n;
-  while (quotients && e->lattices && (left = settp_map_fold_lattice(e, work, 1, part + n)) >= 0) {
-    work = left;
-    ++n;
-  }
-  if (e->lin[l].count > 1 && settp_map_has_products(e, work)) {
-    while (n < 16 && settp_map_print_searches(e) &&
-           ((left = settp_map_fold_rest(e, work, part + n)) >= 0 ||
-            (left = settp_map_fold_factor(e, work, part + n)) >= 0)) {
-      work = left;
-      ++n;
+  for (; quotients && e->lattices && (left = settp_map_fold_lattice(e, work, 1, part + n)) >= 0; ++n) work = left;
+  if (e->lin[l].count > 1 && settp_map_has_products(e, work))
+    for (; n < 16 && settp_map_print_searches(e); ++n, work = left) {
+      left = settp_map_fold_rest(e, work, part + n);
+      if (left < 0) left = settp_map_fold_factor(e, work, part + n);
+      if (left < 0) break;
     }
-  }
   if (quotients && e->lin[l].count > 1) {
     if (settp_map_print_searches(e)) settp_map_find_digits(e, work);
-    while (n < 16 && settp_map_print_searches(e) && (left = settp_map_fold_mod(e, work, part + n)) >= 0) {
+    for (; n < 16 && settp_map_print_searches(e) && (left = settp_map_fold_mod(e, work, part + n)) >= 0; ++n)
       work = left;
-      ++n;
-    }
   }
-  while (quotients && !settp_map_lone_quotient(e, work) && settp_map_print_searches(e) && n < 16 + e->lin[l].count &&
-         (left = settp_map_fold_quotient(e, work, part + n)) >= 0) {
+  for (; quotients && !settp_map_lone_quotient(e, work) && settp_map_print_searches(e) && n < 16 + e->lin[l].count &&
+         (left = settp_map_fold_quotient(e, work, part + n)) >= 0;
+       ++n)
     work = left;
-    ++n;
-  }
-  while (e->lattices && (left = settp_map_fold_lattice(e, work, 0, part + n)) >= 0) {
-    work = left;
-    ++n;
-  }
+  for (; e->lattices && (left = settp_map_fold_lattice(e, work, 0, part + n)) >= 0; ++n) work = left;
   constant = e->lin[work].constant;
   for (i = 0; i < e->lin[work].count && n < room; ++i) {
     settp_map_term t = e->term[e->lin[work].first + i];
@@ -7893,25 +7741,18 @@ SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, i
     settp_map_term t = e->term[e->lin[p].first + i];
     int32_t rest = settp_map_lin_plus(e, p, t.atom, -t.k);
     sett_map_interval r;
-    int64_t low, high, k = t.k;
+    int64_t low, high;
     const settp_map_atom *x = e->atom + t.atom;
-    if (rest < 0 || k == INT64_MIN) continue;
+    if (rest < 0 || t.k == INT64_MIN) continue;
     r = e->lin[p].count <= 6 ? settp_map_lin_interval(e, rest)
                              : settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
     low = lo == INT64_MIN || r.hi == INT64_MAX ? INT64_MIN : settp_map_sat_add(lo, settp_map_neg(r.hi));
     high = hi == INT64_MAX || r.lo == INT64_MIN ? INT64_MAX : settp_map_sat_add(hi, settp_map_neg(r.lo));
-    if (k < 0) {
-      int64_t swap = low;
-      low = settp_map_neg(high);
-      high = settp_map_neg(swap);
-      k = -k;
-    }
     if (low == INT64_MAX || high == INT64_MIN) continue;
-    if (low != INT64_MIN) low = settp_map_ceil(low, k);
-    if (high != INT64_MAX) high = settp_map_floor(high, k);
-    if (low <= x->lo && high >= x->hi) continue;
-    if (low < x->lo) low = x->lo;
-    if (high > x->hi) high = x->hi;
+    r = settp_map_interval_divide(settp_map_interval(low, high), t.k);
+    if (r.lo <= x->lo && r.hi >= x->hi) continue;
+    low = r.lo < x->lo ? x->lo : r.lo;
+    high = r.hi > x->hi ? x->hi : r.hi;
     if (low > high) {
       d->empty = 1;
       return;
@@ -7978,6 +7819,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
     settp_map_form form = e->form[f];
     int64_t t, k, b, away, low, high, m = form.c, g;
+    sett_map_interval in;
     int variable = e->atom[y.atom].a;
     if (q.k % m || e->lin[form.lin].count != 1 || e->term[e->lin[form.lin].first].atom != y.atom) continue;
     t = -(q.k / m);
@@ -7986,16 +7828,9 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
     if (settp_map_mul(t, k, &away) || away != y.k || settp_map_mul(t, b, &away)) continue;
     if (settp_map_add(lo, away, &low) || settp_map_add(hi, away, &high) || low == INT64_MIN || m > (int64_t)1 << 31)
       continue;
-    if (t < 0) {
-      int64_t swap = low;
-      low = settp_map_neg(high);
-      high = settp_map_neg(swap);
-      t = -t;
-    }
-    low = settp_map_ceil(low, t);
-    high = settp_map_floor(high, t);
-    if (low < 0) low = 0;
-    if (high > m - 1) high = m - 1;
+    in = settp_map_interval_divide(settp_map_interval(low, high), t);
+    low = in.lo < 0 ? 0 : in.lo;
+    high = in.hi > m - 1 ? m - 1 : in.hi;
     k = settp_map_mod(k, m);
     b = settp_map_mod(b, m);
     g = settp_map_gcd(k, m);
@@ -8026,19 +7861,16 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
 }
 
-/* Record the fact that a primitive form without constant is in [lo, hi]. */
-SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, int64_t lo, int64_t hi) {
+/* Record the fact that a primitive form without constant is in r. */
+SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, sett_map_interval r) {
   int i;
   for (i = 0; i < e->facts && e->fact[i].lin != p; ++i) {}
   if (i == e->fact_room) return;
   if (i == e->facts) {
-    e->fact[i].lin = p;
-    e->fact[i].lo = lo;
-    e->fact[i].hi = hi;
-    ++e->facts;
+    e->fact[e->facts].lin = p;
+    e->fact[e->facts++].in = r;
   } else {
-    if (e->fact[i].lo < lo) e->fact[i].lo = lo;
-    if (e->fact[i].hi > hi) e->fact[i].hi = hi;
+    e->fact[i].in = settp_map_interval_meet(e->fact[i].in, r);
   }
 }
 
@@ -8057,67 +7889,42 @@ SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, 
   n = settp_map_neg(e->lin[l].constant);
   if (p < 0 || (lo != INT64_MIN && settp_map_add(lo, n, &low)) || (hi != INT64_MAX && settp_map_add(hi, n, &high)))
     return;
-  if (k < 0) {
-    n = low;
-    low = settp_map_neg(high);
-    high = settp_map_neg(n);
-    k = -k;
-  }
-  settp_map_fact_add(e, p, low == INT64_MIN ? low : settp_map_ceil(low, k),
-                     high == INT64_MAX ? high : settp_map_floor(high, k));
+  settp_map_fact_add(e, p, settp_map_interval_divide(settp_map_interval(low, high), k));
 }
 
 /* C7: narrow the digits F - m * q in p by the interval of p. With a domain, a digit of one variable narrows its residue class. Without a domain, each
  * narrowed digit is recorded as a fact. */
-SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
-  int32_t i, f, k;
+SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, sett_map_interval r) {
+  int32_t i, f;
   for (i = 0; i < e->lin[p].count && !e->error; ++i) {
     settp_map_term q = e->term[e->lin[p].first + i];
     if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
       int32_t rest, digit;
-      int64_t t = -(q.k / form.c), low, high, g;
-      sett_map_interval r;
+      int64_t t = -(q.k / form.c), g;
+      sett_map_interval x;
       if (q.k % form.c || settp_map_lin_shared(e, form.lin, p) < e->lin[form.lin].count ||
           (d && e->lin[form.lin].count != 1))
         continue;
       rest = settp_map_lin_take(e, p, form.lin, form.c, q.atom, t, e->lin[p].count - 1);
       digit = settp_map_lin_plus(e, form.lin, q.atom, -form.c);
-      if (rest < 0 || digit < 0 || !e->lin[rest].count) continue;
-      r = settp_map_lin_interval(e, rest);
-      if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.hi), &low) ||
-          settp_map_add(hi, settp_map_neg(r.lo), &high))
-        continue;
-      if (t < 0) {
-        int64_t swap = low;
-        low = settp_map_neg(high);
-        high = settp_map_neg(swap);
-      }
-      low = settp_map_ceil(low, t < 0 ? -t : t);
-      high = settp_map_floor(high, t < 0 ? -t : t);
-      if (low <= 0 && high >= form.c - 1) continue;
-      if (low < 0) low = 0;
-      if (high > form.c - 1) high = form.c - 1;
-      k = e->lin[digit].count;
-      if (settp_map_add(low, settp_map_neg(e->lin[digit].constant), &low) ||
-          settp_map_add(high, settp_map_neg(e->lin[digit].constant), &high))
-        continue;
-      digit = settp_map_lin_scale(e, digit, 1, settp_map_neg(e->lin[digit].constant));
+      if (rest < 0 || digit < 0 || !e->lin[rest].count || !e->lin[digit].count) continue;
+      if (!settp_map_interval_less(r, settp_map_lin_interval(e, rest), &x)) continue;
+      x = settp_map_interval_divide(x, t);
+      if (x.lo <= 0 && x.hi >= form.c - 1) continue;
+      g = settp_map_neg(e->lin[digit].constant);
+      x = settp_map_interval_meet(x, settp_map_interval(0, form.c - 1));
+      if (settp_map_add(x.lo, g, &x.lo) || settp_map_add(x.hi, g, &x.hi)) continue;
+      digit = settp_map_lin_scale(e, digit, 1, g);
       if (d) {
-        if (low > high) d->empty = 1;
-        else settp_map_cut_residues(e, d, digit, low, high);
+        if (x.lo > x.hi) d->empty = 1;
+        else settp_map_cut_residues(e, d, digit, x.lo, x.hi);
         if (d->empty) return;
         continue;
       }
       digit = settp_map_lin_primitive(e, digit, &g);
-      if (digit < 0 || g == INT64_MIN || !k) continue;
-      if (g < 0) {
-        int64_t swap = low;
-        low = settp_map_neg(high);
-        high = settp_map_neg(swap);
-      }
-      settp_map_fact_add(e, digit, settp_map_ceil(low, g < 0 ? -g : g), settp_map_floor(high, g < 0 ? -g : g));
+      if (digit >= 0 && g != INT64_MIN) settp_map_fact_add(e, digit, settp_map_interval_divide(x, g));
     }
   }
 }
@@ -8179,22 +7986,15 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
     next = settp_map_lin_primitive(e, p, &g);
     if (next < 0) return SETTP_MAP_KEEP;
     p = next;
-    if (g < 0) {
-      k = lo;
-      lo = settp_map_neg(hi);
-      hi = settp_map_neg(k);
-      g = -g;
-    }
-    if (lo != INT64_MIN) lo = settp_map_ceil(lo, g);
-    if (hi != INT64_MAX) hi = settp_map_floor(hi, g);
-    if (lo > hi) return SETTP_MAP_EMPTY;
+    r = settp_map_interval_divide(settp_map_interval(lo, hi), g);
+    if (r.lo > r.hi) return SETTP_MAP_EMPTY;
     *form = p;
-    *low = lo;
-    *high = hi;
+    *low = lo = r.lo;
+    *high = hi = r.hi;
     r = settp_map_lin_interval(e, p);
     settp_map_cut_sides(e, d, p, lo, hi, 0);
     settp_map_cut_residues(e, d, p, lo, hi);
-    if (lo != INT64_MIN && hi != INT64_MAX) settp_map_cut_digits(e, d, p, lo, hi);
+    if (lo != INT64_MIN && hi != INT64_MAX) settp_map_cut_digits(e, d, p, settp_map_interval(lo, hi));
     if (d->empty) return SETTP_MAP_EMPTY;
     next = e->lattices ? settp_map_one_side(e, p, &lo, &hi) : SETTP_MAP_NONE;
     if (next >= 0) {
@@ -8326,15 +8126,13 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
   enum { SETTP_MAP_MOST_VARIABLES = 8, SETTP_MAP_MOST_POINTS = 4096, SETTP_MAP_MOST_WORK = 1 << 17 };
   settp_map_list list;
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int at[SETTP_MAP_MOST_VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done,
+  int at[SETTP_MAP_MOST_VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed, even = 1, done,
                                     mirror = 0;
   int64_t first[SETTP_MAP_MOST_VARIABLES], last[SETTP_MAP_MOST_VARIABLES], *point, points = 1, hits = 0, gap = 0,
                                                                                    previous = 0;
   settp_map_test test;
   uint32_t k;
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  for (i = 0; i < constraints && !failed; ++i) failed = settp_map_list_push(arena, &list, c[i].expr) != 0;
+  failed = settp_map_list_of_constraints(arena, &list, c, constraints);
   for (k = 0; k < list.count && !failed; ++k) {
     const settp_map_node *node = settp_map_at(arena, list.handle[k]);
     const sett_map_variable *v;
@@ -8436,8 +8234,8 @@ SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r,
  * cheaper. */
 SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other,
                                        int64_t s) {
-  int64_t low = s > 0 ? other->lo : settp_map_neg(other->hi), high = s > 0 ? other->hi : settp_map_neg(other->lo),
-          lo = one->lo, hi = one->hi, g, wide;
+  sett_map_interval y = settp_map_interval_divide(settp_map_interval(other->lo, other->hi), s);
+  int64_t low = y.lo, high = y.hi, lo = one->lo, hi = one->hi, g, wide;
   int32_t rest, i, f, a;
   if (settp_map_lin_shared(e, other->form, one->form) < e->lin[other->form].count) return 0;
   rest = settp_map_lin_mix(e, one->form, 1, other->form, -s, 0);
@@ -8515,16 +8313,6 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
   return n;
 }
 
-SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_list *list,
-                                              const sett_map_constraint *constraint, int count) {
-  int i;
-  list->handle = NULL;
-  list->count = list->capacity = 0;
-  for (i = 0; i < count; ++i)
-    if (settp_map_list_push(arena, list, constraint[i].expr)) return SETT_MAP_ERROR_FULL;
-  return 0;
-}
-
 /* Print a form. Return a number that orders forms by their nodes without a constant, then by their subtractions. Return 0 if the print fails. */
 SETT_INLINE int64_t settp_map_constraint_size(settp_map_engine *e, int32_t l) {
   int64_t n = settp_map_print(e, l), k;
@@ -8594,7 +8382,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
   enum { SETTP_MAP_MOST_ROUNDS = 48, SETTP_MAP_LAST_ROUND = 1024 };
   settp_map_list list;
   settp_map_kept *kept = (settp_map_kept *)settp_map_take(arena, (size_t)map->constraints * sizeof *kept + 8);
-  settp_map_known_start(known);
+  settp_map_clear(known, sizeof *known);
   int round, n = 0, i, made = 0, more;
   size_t keep;
   *error = 0;
@@ -8615,7 +8403,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
     }
     settp_map_work_limit(e, d->work);
     e->xors = d->xors;
-    settp_map_known_start(known);
+    settp_map_clear(known, sizeof *known);
     known->list = list;
     n = settp_map_round(e, d, map, known, kept);
     d->work = settp_map_work_left(e, d->work);
@@ -8720,7 +8508,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
   e->xors = d->xors;
   if (!constraints) return 0;
   e->scaled = 1;
-  settp_map_known_start(&known);
+  settp_map_clear(&known, sizeof known);
   if (settp_map_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
   settp_map_draw_points(e, d, &known.list, constraint, constraints);
   /* enter all variables, because constraints may make them equal to each other */
@@ -8732,7 +8520,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
   for (i = 0; i < constraints; ++i) {
     settp_map_fact_lin(e, lin[settp_map_at(arena, constraint[i].expr)->mark], constraint[i].lo, constraint[i].hi, 0);
   }
-  for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
+  for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].in);
   /* forget intervals that were computed without the facts, and quotients that depend on them */
   for (i = 0; i < e->lins; ++i) e->lin[i].known = 0;
   for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_MAP_NONE;
@@ -8742,11 +8530,10 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
 
 SETT_INLINE int settp_map_domain_start(sett_map_arena *arena, const sett_map *map, settp_map_domain *d) {
   int i, n = sett_map_variables(*map);
+  settp_map_clear(d, sizeof *d);
   d->bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *d->bounds + 8);
   d->modulus = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *d->modulus + 8);
   d->residue = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *d->residue + 8);
-  d->changed = d->empty = d->xors = d->done = d->same = 0;
-  d->points = NULL;
   d->found = SETTP_MAP_NONE;
   d->work = SETTP_MAP_WORK_MAX;
   if (!d->bounds || !d->modulus || !d->residue) return SETT_MAP_ERROR_FULL;
@@ -8774,6 +8561,17 @@ typedef struct settp_map_carry { /* State that one round of simplify passes to t
   int64_t *points;
 } settp_map_carry;
 
+/* Return the state before the first round. With xors, xor is read from the start on. */
+SETT_INLINE settp_map_carry settp_map_carry_make(int xors) {
+  settp_map_carry carry;
+  carry.work = SETTP_MAP_WORK_MAX;
+  carry.done = 0;
+  carry.found = SETTP_MAP_NONE;
+  carry.xors = xors;
+  carry.points = NULL;
+  return carry;
+}
+
 /* Return 0, an error, or -1 if the domain is empty. */
 SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_map_asked *a,
                                      const settp_map_carry *carry) {
@@ -8781,18 +8579,16 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
   a->constraint = (sett_map_constraint *)settp_map_take(
       arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
   if (!a->constraint || settp_map_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
-  if (carry) {
-    a->domain.work = carry->work;
-    a->domain.done = carry->done;
-    a->domain.points = carry->points;
-    a->domain.found = carry->found;
-    a->domain.xors = carry->xors;
-  }
+  a->domain.work = carry->work;
+  a->domain.done = carry->done;
+  a->domain.points = carry->points;
+  a->domain.found = carry->found;
+  a->domain.xors = carry->xors;
   a->constraints = settp_map_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
   if (!a->known.lin) { /* the last round left constraints; the engine must know what they say about forms */
     error = settp_map_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
-    settp_map_known_start(&a->known);
+    settp_map_clear(&a->known, sizeof a->known);
   }
   for (i = 0; i < map.results && !error; ++i) error = settp_map_list_push(arena, &a->known.list, map.result[i]);
   if (error) return error;
@@ -8801,7 +8597,8 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
 }
 
 SETT_INLINE int settp_map_ask(sett_map_arena *arena, sett_map map, settp_map_asked *a) {
-  return settp_map_ask_within(arena, map, a, NULL);
+  settp_map_carry carry = settp_map_carry_make(0);
+  return settp_map_ask_within(arena, map, a, &carry);
 }
 
 SETT_PUBLIC size_t sett_map_parse_bytes(size_t length) { return settp_map_size(length, 384, 65536); }
@@ -8898,10 +8695,7 @@ SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *e
   settp_map_list list;
   uint32_t i;
   int64_t k;
-  int c, found = 0;
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  for (c = 0; c < count && !found; ++c) found = settp_map_list_push(arena, &list, expr[c]) != 0;
+  int found = settp_map_list_of(arena, &list, expr, count) != 0;
   for (i = 0; i < list.count && !found; ++i) {
     const settp_map_node *n = settp_map_at(arena, list.handle[i]);
     found = n->op == SETTP_MAP_CONST ? n->value < 0
@@ -9072,14 +8866,9 @@ SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int
   enum { SETTP_MAP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map made[SETTP_MAP_MOST_TIMES];
-  settp_map_carry carry;
+  settp_map_carry carry = settp_map_carry_make(xors);
   int i, j;
   if (map.kind != SETT_MAP_DEFINED || settp_map_is_plain(arena, &map)) return map;
-  carry.work = SETTP_MAP_WORK_MAX;
-  carry.done = 0;
-  carry.xors = xors;
-  carry.found = SETTP_MAP_NONE;
-  carry.points = NULL;
   /* keep space for the sample points if that is a small part of the memory */
   if (map.constraints && arena->top - settp_map_low(arena) > (size_t)1 << 20)
     carry.points = (int64_t *)settp_map_take(
@@ -9159,14 +8948,6 @@ typedef struct settp_map_matrix {
   int full; /* 1 if the domain contains every combination of values of the variable bits */
 } settp_map_matrix;
 
-SETT_INLINE void settp_map_set_clear(settp_map_bit_set *x) {
-  int i;
-  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) x->word[i] = 0;
-  x->next = SETTP_MAP_NONE;
-}
-SETT_INLINE int settp_map_set_has(const settp_map_bit_set *x, int n) { return (int)(x->word[n / 64] >> (n & 63) & 1); }
-SETT_INLINE void settp_map_set_flip(settp_map_bit_set *x, int n) { x->word[n / 64] ^= UINT64_C(1) << (n & 63); }
-
 SETT_INLINE void settp_map_line_add(settp_map_line *a, const settp_map_line *b) {
   int i;
   for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) {
@@ -9238,13 +9019,8 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
   size_t keep = arena->top;
   settp_map_asked a;
   settp_map_engine *e = &a.engine;
-  settp_map_carry carry;
+  settp_map_carry carry = settp_map_carry_make(1);
   int column[SETTP_MAP_BITS_MAX], i, j, n, ok;
-  carry.work = SETTP_MAP_WORK_MAX;
-  carry.done = 0;
-  carry.found = SETTP_MAP_NONE;
-  carry.xors = 1;
-  carry.points = NULL;
   ok = m && bound && s.kind == SETT_MAP_DEFINED && !settp_map_ask_within(arena, s, &a, &carry) &&
        settp_map_bits_start(e);
   if (ok) {
@@ -9404,8 +9180,7 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;
   int i, j, code;
-  if (map.kind != SETT_MAP_DEFINED)
-    return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
+  if (map.kind != SETT_MAP_DEFINED) return settp_map_error(&map);
   code = settp_map_ask(arena, map, &a); /* a map that has no value anywhere has no answer */
   for (i = 0; i < map.results; ++i) {
     const settp_map_engine *e = &a.engine;
@@ -9446,10 +9221,7 @@ SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e)
   size_t keep = arena->top;
   settp_map_list list;
   uint32_t i;
-  int numbers;
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  numbers = !settp_map_list_push(arena, &list, e);
+  int numbers = !settp_map_list_of(arena, &list, &e, 1);
   for (i = 0; i < list.count && numbers; ++i) {
     const settp_map_node *n = settp_map_at(arena, list.handle[i]);
     if (n->op == SETTP_MAP_MOD || n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_CEILDIV)
@@ -9475,7 +9247,7 @@ SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *ar
     if (settp_map_divides_by_numbers(arena, constraint[i].expr)) total[n++] = constraint[i];
   constraint = total;
   count = n;
-  settp_map_known_start(&known);
+  settp_map_clear(&known, sizeof known);
   if (settp_map_list_of_constraints(arena, &known.list, constraint, count)) return NULL;
   if (settp_map_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, known.list.count)) return NULL;
   lin = settp_map_normalise(&e, &known, NULL);
@@ -9529,15 +9301,12 @@ SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
   settp_map_step *step;
   uint32_t *root, i;
   int k;
+  settp_map_clear(&v, sizeof v);
   v.map = map;
-  v.step = NULL;
-  v.root = NULL;
-  v.value = NULL;
-  v.error = NULL;
-  v.steps = 0;
-  v.failed = map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_UNDEFINED ? SETT_MAP_ERROR_NO_MAP : 0;
+  v.failed = settp_map_error(&map);
   if (map.kind != SETT_MAP_DEFINED) return v;
-  v.failed = settp_map_list_of_map(arena, &list, &map);
+  v.failed = settp_map_list_of_constraints(arena, &list, map.constraint, map.constraints);
+  for (k = 0; k < map.results && !v.failed; ++k) v.failed = settp_map_list_push(arena, &list, map.result[k]);
   if (v.failed) return v;
   step = (settp_map_step *)settp_map_take(arena, (size_t)list.count * sizeof *step + 8);
   root = (uint32_t *)settp_map_take(arena, (size_t)(map.constraints + map.results) * sizeof *root + 8);
@@ -9551,8 +9320,8 @@ SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
   for (i = 0; i < list.count; ++i) {
     const settp_map_node *n = settp_map_at(arena, list.handle[i]);
     step[i].op = n->op;
-    step[i].value = n->value;
-    step[i].a = step[i].b = 0;
+    step[i].value = v.value[i] = n->value;
+    step[i].a = step[i].b = v.error[i] = 0;
     if (n->op < SETTP_MAP_ADD) continue;
     step[i].a = settp_map_at(arena, settp_map_a(n))->mark;
     step[i].b = settp_map_at(arena, settp_map_b(n))->mark;
@@ -9564,40 +9333,53 @@ SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
   return v;
 }
 
-/* Return 1 if the point is inside, and write the results; 0 if it is outside; -error if there is no value. */
+/* Return 1 if the point is inside, and write the results; 0 if it is outside; -error if there is no value. A constraint that does not hold puts the
+ * point outside, even if another constraint has no value. A step without a value has an error instead, which every operation on it inherits. */
 SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
   const sett_map *map = &v->map;
-  uint32_t i;
+  uint32_t i = 0;
   int k, code = 1;
   if (v->failed) return -v->failed;
   if (map->kind != SETT_MAP_DEFINED) return 0;
   for (k = 0; k < sett_map_variables(*map); ++k)
     if (values[k] < map->variable[k].lo || values[k] > map->variable[k].hi) return 0;
-  for (i = 0; i < v->steps; ++i) {
-    const settp_map_step *s = v->step + i;
-    v->error[i] = 0;
-    v->value[i] = 0;
-    if (s->op == SETTP_MAP_CONST) v->value[i] = s->value;
-    else if (s->op == SETTP_MAP_VAR) v->value[i] = values[s->value];
-    else if (v->error[s->a] || v->error[s->b]) v->error[i] = v->error[s->a] ? v->error[s->a] : v->error[s->b];
-    else v->error[i] = (unsigned char)settp_map_apply((int)s->op, v->value[s->a], v->value[s->b], &v->value[i]);
-  }
-  for (k = 0; k < map->constraints; ++k) {
-    i = v->root[k];
-    if (v->error[i]) code = code == 1 ? -(int)v->error[i] : code;
-    else if (v->value[i] < map->constraint[k].lo || v->value[i] > map->constraint[k].hi) return 0;
-  }
-  for (k = 0; k < map->results && code == 1; ++k) {
-    i = v->root[map->constraints + k];
-    if (v->error[i]) code = -(int)v->error[i];
-    else results[k] = v->value[i];
+  for (k = 0; k < map->constraints + map->results; ++k) {
+    uint32_t at = v->root[k];
+    for (; i <= at; ++i) {
+      const settp_map_step *s = v->step + i;
+      if (s->op == SETTP_MAP_CONST) continue;
+      if (s->op == SETTP_MAP_VAR) v->value[i] = values[s->value];
+      else if (v->error[s->a] || v->error[s->b]) v->error[i] = v->error[s->a] ? v->error[s->a] : v->error[s->b];
+      else v->error[i] = (unsigned char)settp_map_apply((int)s->op, v->value[s->a], v->value[s->b], &v->value[i]);
+    }
+    if (k >= map->constraints && code == 1 && !v->error[at]) results[k - map->constraints] = v->value[at];
+    else if (k >= map->constraints) return code == 1 ? -(int)v->error[at] : code;
+    else if (v->error[at]) code = code == 1 ? -(int)v->error[at] : code;
+    else if (v->value[at] < map->constraint[k].lo || v->value[at] > map->constraint[k].hi) return 0;
   }
   return code;
+}
+
+/* Return 1 if code, the result of settp_map_code_at, is 1. Otherwise set the results to 0 and return 0, with the error if there is one. */
+SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
+  int i;
+  for (i = 0; i < count && code != 1; ++i) results[i] = 0;
+  if (error) *error = code < 0 ? -code : 0;
+  return code == 1;
 }
 
 SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results,
                                       int *error) {
   return settp_map_inside(settp_map_code_at(v, values, results), v->map.results, results, error);
+}
+
+SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
+                                  int *error) {
+  size_t keep = arena->top;
+  sett_map_evaluator v = sett_map_evaluator_make(arena, map);
+  int code = sett_map_evaluator_at(&v, values, results, error);
+  arena->top = keep;
+  return code;
 }
 
 SETT_PUBLIC sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map) {
@@ -9643,6 +9425,27 @@ SETT_INLINE int64_t settp_map_difference(int64_t a, int64_t b, int64_t beyond) {
   return b == INT64_MIN || settp_map_add(a, -b, &r) ? beyond : r;
 }
 
+typedef struct settp_map_random {
+  uint64_t state; /* not 0 */
+} settp_map_random;
+
+SETT_INLINE int64_t settp_map_draw(settp_map_random *r, int64_t lo, int64_t hi) {
+  uint64_t span = (uint64_t)hi - (uint64_t)lo;
+  r->state ^= r->state << 13;
+  r->state ^= r->state >> 7;
+  r->state ^= r->state << 17;
+  return (int64_t)((uint64_t)lo + (span == UINT64_MAX ? r->state : r->state % (span + 1)));
+}
+
+/* Draw a point of the box of a map's bounds. A third of the values are ends of their intervals. */
+SETT_INLINE void settp_map_draw_point(settp_map_random *r, const sett_map *map, int64_t *point) {
+  int i;
+  for (i = 0; i < sett_map_variables(*map); ++i) {
+    int64_t end = settp_map_draw(r, 0, 5), lo = map->variable[i].lo, hi = map->variable[i].hi;
+    point[i] = end == 0 ? lo : end == 1 ? hi : settp_map_draw(r, lo, hi);
+  }
+}
+
 /* Return the number of points in the box of a map's bounds, saturated. */
 SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
   int64_t n = 1;
@@ -9653,46 +9456,6 @@ SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
 }
 
 /* ======================================================================= bodies: variables ==== */
-
-/* Return a map with the variables of `out`, and the results and constraints of `map` in which variable i is replaced by replace[i], and `more`
- * further constraints. The names of the variables are already stored; NULL is the default name. */
-SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace,
-                                       const sett_map_constraint *more, int mores) {
-  sett_map_constraint *constraint;
-  sett_map_variable *variable;
-  sett_expr *result, *made;
-  settp_map_list list;
-  size_t keep = arena->top;
-  int i;
-  out.constraints = map.constraints + mores;
-  variable = (sett_map_variable *)settp_map_take(arena, (size_t)sett_map_variables(out) * sizeof *variable + 8);
-  result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
-  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)out.constraints * sizeof *constraint + 8);
-  made = !variable || !result || !constraint || settp_map_list_of_map(arena, &list, &map)
-             ? NULL
-             : settp_map_rewrite(arena, &list, replace);
-  if (!made) {
-    arena->top = keep;
-    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  }
-  for (i = 0; i < sett_map_variables(out); ++i) variable[i] = out.variable[i];
-  for (i = 0; i < map.results; ++i) result[i] = made[settp_map_at(arena, map.result[i])->mark];
-  for (i = 0; i < map.constraints; ++i) {
-    constraint[i] = map.constraint[i];
-    constraint[i].expr = made[settp_map_at(arena, map.constraint[i].expr)->mark];
-  }
-  for (i = 0; i < mores; ++i) constraint[map.constraints + i] = more[i];
-  if (!settp_map_tidy(arena, variable, constraint, &out.constraints)) {
-    arena->top = keep;
-    return sett_map_empty();
-  }
-  out.results = map.results;
-  out.variable = variable;
-  out.result = result;
-  out.constraint = constraint;
-  settp_map_sort_constraints(arena, &out, constraint, out.constraints);
-  return settp_map_store(arena, out, keep);
-}
 
 /* Return the variable x of a constraint x mod m in [r, r]; -1 if the constraint has another form. */
 SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_constraint *c, int64_t *modulus) {
@@ -9725,11 +9488,7 @@ SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int 
     for (i = k = found = 0; i < map.constraints; ++i) {
       int64_t m = 0, r = map.constraint[i].lo;
       int v = settp_map_class_of(arena, map.constraint + i, &m);
-      if (v < 0 ||
-          !(kinds & (v < map.dims                ? SETT_MAP_DIMS
-                     : v < map.dims + map.ranges ? SETT_MAP_RANGES
-                                                 : SETT_MAP_RTS)) ||
-          replace[v] != sett_map_var(arena, v)) {
+      if (v < 0 || !(kinds >> settp_map_kind(&map, v) & 1) || replace[v] != sett_map_var(arena, v)) {
         constraint[k++] = map.constraint[i];
         continue;
       }
@@ -9782,9 +9541,7 @@ SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, 
   settp_map_list list;
   uint32_t i;
   int n = 0;
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  if (settp_map_list_push(arena, &list, expr)) *full = 1;
+  if (settp_map_list_of(arena, &list, &expr, 1)) *full = 1;
   for (i = 0; i < list.count && !*full; ++i) {
     const settp_map_node *node = settp_map_at(arena, list.handle[i]);
     if (node->op != SETTP_MAP_VAR || !used[node->value] == !mark) continue;
@@ -9828,8 +9585,7 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   group = used + n;
   is_default = group + n;
   in_group = taken + map.constraints;
-  for (i = 0; i < n; ++i)
-    used[i] = !(kinds & (i < map.dims ? SETT_MAP_DIMS : i < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS));
+  for (i = 0; i < n; ++i) used[i] = !(kinds >> settp_map_kind(&map, i) & 1);
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
   for (i = 0; i < map.results; ++i) settp_map_used_variables(arena, map.result[i], used, 1, &full);
   if (full || !settp_map_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -9869,9 +9625,7 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
     if (used[i]) {
       is_default[k] = !map.variable[i].name;
       variable[k++] = map.variable[i];
-    } else if (i < map.dims) --out.dims;
-    else if (i < map.dims + map.ranges) --out.ranges;
-    else --out.rts;
+    } else settp_map_less(&out, settp_map_kind(&map, i));
     if (removed) removed[i] = !used[i];
   }
   if (settp_map_unique_names(arena, out, variable, is_default)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -9912,7 +9666,7 @@ SETT_INLINE sett_map settp_map_to_kind(sett_map_arena *arena, sett_map map, cons
   for (kind = 0; kind < 3; ++kind)
     for (count[kind] = moved = 0; moved < 2; ++moved)
       for (i = 0; i < n; ++i) {
-        int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
+        int own = settp_map_kind(&map, i);
         int taken = chosen ? chosen[i] : to == 0 ? own != 0 : own == 0;
         if ((taken ? to : own) != kind || (own != kind) != moved) continue;
         order[k++] = i;
@@ -9957,9 +9711,7 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
   if (expr < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)expr, 0);
   left = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *left + 8);
   replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  if (!left || !replace || settp_map_list_push(arena, &list, expr)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  if (!left || !replace || settp_map_list_of(arena, &list, &expr, 1)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (at = 0; at < list.count; ++at) {
     const settp_map_node *node = settp_map_at(arena, list.handle[at]);
     if (node->op == SETTP_MAP_VAR && (node->value == variable || node->value >= n))
@@ -9972,9 +9724,7 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
     left[k].name = settp_map_name_copy(arena, map, i);
     if (!left[k++].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
-  if (variable < map.dims) --out.dims;
-  else if (variable < map.dims + map.ranges) --out.ranges;
-  else --out.rts;
+  settp_map_less(&out, settp_map_kind(&map, variable));
   settp_map_default_names(out, left);
   made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -10150,11 +9900,7 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   settp_map_nodes_known known;
   settp_map_class *atom;
   int32_t *result, *fact = NULL;
-  int i, j,
-      code = map.kind == SETT_MAP_DEFINED  ? 0
-             : map.kind == SETT_MAP_EMPTY  ? -1
-             : map.kind == SETT_MAP_FAILED ? map.error
-                                           : SETT_MAP_ERROR_NO_MAP;
+  int i, j, code = map.kind == SETT_MAP_EMPTY ? -1 : settp_map_error(&map);
   if (!code) code = settp_map_ask(arena, map, &a);
   for (i = 0; i < map.results; ++i)
     out[i] = settp_map_values_make(code < 0 ? settp_map_interval(1, 0) : settp_map_interval(INT64_MIN, INT64_MAX),
@@ -10165,7 +9911,7 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
     return code ? code : SETT_MAP_ERROR_FULL;
   }
   for (i = 0; i < map.results; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
-  settp_map_known_start(&known);
+  settp_map_clear(&known, sizeof known);
   if (a.constraints && !settp_map_list_of_constraints(arena, &known.list, a.constraint, a.constraints))
     fact = settp_map_normalise(&a.engine, &known, NULL);
   /* from here on, the list has the forms of the constraints in their order */
@@ -10863,10 +10609,10 @@ SETT_INLINE int64_t settp_map_count_points(sett_map_arena *arena, sett_map map) 
 
 SETT_INLINE sett_map_answer settp_map_answer(int yes, int no, const char *reason) {
   sett_map_answer a;
+  settp_map_clear(&a, sizeof a);
   a.yes = yes;
   a.no = no;
   a.reason = reason;
-  a.point = a.other = a.missed = NULL;
   return a;
 }
 SETT_INLINE sett_map_answer settp_map_yes(void) { return settp_map_answer(1, 0, ""); }
@@ -10977,18 +10723,6 @@ SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, 
   return n;
 }
 
-typedef struct settp_map_random {
-  uint64_t state;
-} settp_map_random;
-
-SETT_INLINE int64_t settp_map_draw(settp_map_random *r, int64_t lo, int64_t hi) {
-  uint64_t span = (uint64_t)hi - (uint64_t)lo;
-  r->state ^= r->state << 13;
-  r->state ^= r->state >> 7;
-  r->state ^= r->state << 17;
-  return (int64_t)((uint64_t)lo + (span == UINT64_MAX ? r->state : r->state % (span + 1)));
-}
-
 /* Test pairs of points that often have the same image: they differ by 1 or by a constant of the map, in one variable or two. */
 SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other) {
   enum { SETTP_MAP_MOST_CONSTANTS = 6, SETTP_MAP_MOST_POINTS = 24 };
@@ -11077,10 +10811,8 @@ SETT_INLINE void settp_map_study_bits(sett_map_arena *arena, settp_map_study *y,
 
 SETT_INLINE settp_map_study settp_map_study_make(sett_map_arena *arena, sett_map map) {
   settp_map_study y;
+  settp_map_clear(&y, sizeof y);
   y.s = sett_map_simplify(arena, map);
-  y.back = NULL;
-  y.left = y.error = 0;
-  y.matrix = NULL;
   if (y.s.kind == SETT_MAP_DEFINED) {
     int bits = settp_map_of_bits(arena, &map);
     y.back = (sett_expr *)settp_map_take(arena, (size_t)sett_map_variables(y.s) * sizeof *y.back + 8);
@@ -11088,9 +10820,7 @@ SETT_INLINE settp_map_study settp_map_study_make(sett_map_arena *arena, sett_map
     if (!y.left) y.left = y.back ? settp_map_left_inverse(arena, y.s, y.back) : -SETT_MAP_ERROR_FULL;
     if (bits == 1 && !y.left) settp_map_study_bits(arena, &y, &map);
     if (y.left < 0) y.error = -y.left;
-  } else if (y.s.kind != SETT_MAP_EMPTY) {
-    y.error = y.s.kind == SETT_MAP_FAILED ? y.s.error : SETT_MAP_ERROR_NO_MAP;
-  }
+  } else y.error = settp_map_error(&y.s);
   return y;
 }
 
@@ -11261,9 +10991,7 @@ SETT_INLINE int settp_map_look_at_image(sett_map_arena *arena, sett_map s, sett_
 
 SETT_INLINE sett_map_footprint settp_map_no_footprint(int error) {
   sett_map_footprint out;
-  out.results = out.product = 0;
-  out.value = NULL;
-  out.exact = NULL;
+  settp_map_clear(&out, sizeof out);
   out.count = -1;
   out.error = error;
   out.reason = sett_map_message(error);
@@ -11497,13 +11225,7 @@ SETT_INLINE int settp_map_find_outside(sett_map_arena *arena, sett_map s, const 
       for (i = 0; i < s.results && !found; ++i) found = image[i] < box[i].lo || image[i] > box[i].hi;
     if (found) break;
     if (all <= SETT_MAP_POINTS_MAX) more = settp_map_next_point(&s, point);
-    else
-      for (i = 0; i < n; ++i) {
-        int64_t end = settp_map_draw(&random, 0, 5);
-        point[i] = end == 0   ? s.variable[i].lo
-                   : end == 1 ? s.variable[i].hi
-                              : settp_map_draw(&random, s.variable[i].lo, s.variable[i].hi);
-      }
+    else settp_map_draw_point(&random, &s, point);
   }
   sett_map_arena_rewind(arena, mark);
   return found;
@@ -11650,7 +11372,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
   int64_t *point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
   sett_map_evaluator v;
   settp_map_random random;
-  p->step = p->level = p->own_step = p->align = p->edge = 0;
+  settp_map_clear(p, sizeof *p);
   divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
   v = sett_map_evaluator_make(arena, map);
   if (!point || v.failed) {
@@ -11676,12 +11398,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
   for (round = 0; !all && round < SETTP_MAP_MOST_SAMPLES; ++round)
     /* k = -1: visit a random point; k >= 0: visit this point after v was moved next to a multiple of divisor k */
     for (k = -1; k < divisors; ++k) {
-      for (i = 0; i < n && k < 0; ++i) {
-        int64_t end = settp_map_draw(&random, 0, 5);
-        point[i] = end == 0   ? map.variable[i].lo
-                   : end == 1 ? map.variable[i].hi
-                              : settp_map_draw(&random, map.variable[i].lo, map.variable[i].hi);
-      }
+      if (k < 0) settp_map_draw_point(&random, &map, point);
       if (k >= 0 && settp_map_mul(settp_map_floor(point[variable], divisor[k]), divisor[k], &point[variable])) continue;
       if (point[variable] <= lo) point[variable] = hi;
       before = 0;
@@ -11811,8 +11528,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
   sett_map_constraint *constraint;
   int64_t lo, hi, extent;
   int n, i, error = 0;
-  if (map.kind != SETT_MAP_DEFINED)
-    return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
+  if (map.kind != SETT_MAP_DEFINED) return settp_map_error(&map);
   for (i = 0; i < map.results; ++i) settp_map_no_run(out + i);
   n = sett_map_variables(map);
   lo = map.variable[variable].lo;
@@ -12028,6 +11744,15 @@ SETT_INLINE void settp_map_c_shifted(settp_map_c *c, sett_expr e, int64_t shift,
   settp_map_put(c->out, ")");
 }
 
+/* Print two operands, each in parentheses if it is not a single word, with text between and after them. */
+SETT_INLINE void settp_map_c_pair(settp_map_c *c, sett_expr a, const char *between, sett_expr b, const char *after,
+                                  int ring) {
+  settp_map_c_expr(c, a, SETT_MAP_FACTOR, ring);
+  settp_map_put(c->out, between);
+  settp_map_c_expr(c, b, SETT_MAP_FACTOR, ring);
+  settp_map_put(c->out, after);
+}
+
 /* Print e. If `ring` is set (only in uint), only its value modulo 2^32 must be correct. Otherwise its value must fit in the type. */
 SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring) {
   const settp_map_node *n = settp_map_at(c->arena, e);
@@ -12047,14 +11772,9 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     return;
   }
   if (n->op == SETTP_MAP_MIN || n->op == SETTP_MAP_MAX) {
-    int pass;
     settp_map_put(c->out, "(");
-    for (pass = 0; pass < 2; ++pass) {
-      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
-      settp_map_put(c->out, pass ? " : " : n->op == SETTP_MAP_MIN ? " < " : " > ");
-      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
-      settp_map_put(c->out, pass ? ")" : " ? ");
-    }
+    settp_map_c_pair(c, a, n->op == SETTP_MAP_MIN ? " < " : " > ", b, " ? ", 0);
+    settp_map_c_pair(c, a, " : ", b, ")", 0);
     return;
   }
   /* In uint, the operands of xor need to be correct only modulo 2^32 (ring = 1), because xor acts on single bits. In a signed type, they are exact */
@@ -12074,10 +11794,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
   }
   if (n->op == SETTP_MAP_MUL) {
     if (place > SETT_MAP_TERM) settp_map_put(c->out, "(");
-    settp_map_c_expr(c, a, SETT_MAP_FACTOR, 1);
-    settp_map_put(c->out, " * ");
-    settp_map_c_expr(c, b, SETT_MAP_FACTOR, 1);
-    if (place > SETT_MAP_TERM) settp_map_put(c->out, ")");
+    settp_map_c_pair(c, a, " * ", b, place > SETT_MAP_TERM ? ")" : "", 1);
     return;
   }
   {
@@ -12128,35 +11845,21 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     /* the divisor is not a positive constant */
     settp_map_put(c->out, "(");
     if (n->op != SETTP_MAP_CEILDIV && x.lo >= 0 && y.lo > 0) {
-      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
-      settp_map_put(c->out, n->op == SETTP_MAP_MOD ? " % " : " / ");
-      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
+      settp_map_c_pair(c, a, n->op == SETTP_MAP_MOD ? " % " : " / ", b, "", 0);
     } else {
       if (c->type == SETT_MAP_UINT) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       /* INT_MIN / -1 is the only quotient that overflows */
       if (x.lo <= c->lo && y.lo <= -1) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (n->op == SETTP_MAP_MOD) {
-        settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
-        settp_map_put(c->out, " % ");
-        settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
-        settp_map_put(c->out, " + ");
+        settp_map_c_pair(c, a, " % ", b, " + ", 0);
         settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
         settp_map_put(c->out, " * (");
       } else {
-        settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
-        settp_map_put(c->out, " / ");
-        settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
-        if (n->op == SETTP_MAP_CEILDIV) settp_map_put(c->out, " + (");
-        else settp_map_c_minus(c, " - (");
+        settp_map_c_pair(c, a, " / ", b, n->op == SETTP_MAP_CEILDIV ? " + (" : " - (", 0);
+        c->subtracts |= n->op == SETTP_MAP_FLOORDIV;
       }
-      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
-      settp_map_put(c->out, " % ");
-      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
-      settp_map_put(c->out, " != 0 && (");
-      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
-      settp_map_put(c->out, n->op == SETTP_MAP_CEILDIV ? " < 0) == (" : " < 0) != (");
-      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
-      settp_map_put(c->out, " < 0))");
+      settp_map_c_pair(c, a, " % ", b, " != 0 && (", 0);
+      settp_map_c_pair(c, a, n->op == SETTP_MAP_CEILDIV ? " < 0) == (" : " < 0) != (", b, " < 0))", 0);
     }
     settp_map_put(c->out, ")");
   }
@@ -12248,10 +11951,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
   settp_map_domain d;
   settp_map_c c;
   int i, code, first = type ? type : SETT_MAP_UINT, last = type ? type : SETT_MAP_LONG;
-  *error = 0;
-  if (guards.kind == SETT_MAP_FAILED) *error = guards.error;
-  if (guards.kind == SETT_MAP_UNDEFINED) *error = SETT_MAP_ERROR_NO_MAP;
-  if (guards.kind == SETT_MAP_EMPTY) *error = SETT_MAP_ERROR_NO_POINT;
+  *error = guards.kind == SETT_MAP_EMPTY ? SETT_MAP_ERROR_NO_POINT : settp_map_error(&guards);
   if (*error) {
     sett_map_arena_rewind(arena, mark);
     return settp_map_finish(&out);
@@ -12279,7 +11979,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
     /* constraints are evaluated at every point inside the bounds */
     constraints = NULL;
     plain.constraints = 0;
-    settp_map_known_start(&known);
+    settp_map_clear(&known, sizeof known);
     if (settp_map_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) ||
         settp_map_domain_start(arena, &plain, &d))
       settp_map_c_fail(&c, SETT_MAP_ERROR_FULL);
@@ -12410,7 +12110,7 @@ SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
   sett_expr *made, *result;
   settp_map_operand operand[SETTP_MAP_OPERANDS_MAX];
   uint32_t i;
-  int k, operands;
+  int operands;
   if (settp_map_of_bits(arena, &s) < 2) return s;
   if (settp_map_list_of_map(arena, &list, &s)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   range = settp_map_node_ranges(arena, &list, s.variable, NULL, NULL);
@@ -12432,11 +12132,7 @@ SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
       made[i] = operands ? settp_map_expand(arena, operand, operands) : (sett_expr)SETT_MAP_ERROR_OVERFLOW;
     }
   }
-  for (k = 0; k < s.results; ++k) result[k] = made[settp_map_at(arena, s.result[k])->mark];
-  for (k = 0; k < s.constraints; ++k) {
-    constraint[k] = s.constraint[k];
-    constraint[k].expr = made[settp_map_at(arena, s.constraint[k].expr)->mark];
-  }
+  settp_map_rewritten(arena, &s, made, result, constraint);
   out = s;
   out.result = result;
   out.constraint = constraint;
@@ -12468,7 +12164,7 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
   sett_map both = x, other = y;
   settp_map_asked a;
   settp_map_engine *e = &a.engine;
-  settp_map_carry carry;
+  settp_map_carry carry = settp_map_carry_make(1);
   settp_map_reading r, q;
   sett_expr *result;
   int i, j, n, place, same = 1;
@@ -12483,11 +12179,6 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
   }
   both.result = result;
   both.results = 2 * x.results;
-  carry.work = SETTP_MAP_WORK_MAX;
-  carry.done = 0;
-  carry.found = SETTP_MAP_NONE;
-  carry.xors = 1;
-  carry.points = NULL;
   if (settp_map_ask_within(arena, both, &a, &carry) || !settp_map_bits_start(e)) return 0;
   for (i = 0; i < x.results; ++i) {
     int32_t l = a.lin[settp_map_at(arena, result[i])->mark],
@@ -12530,7 +12221,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
   settp_map_list list;
   sett_map_constraint *constraint;
   sett_expr *result, *made, *cased = NULL;
-  int i, n = 0, turn, zero = 1;
+  int i, n = 0, turn, zero;
   uint32_t at, split;
   int64_t value;
   if (--*budget < 0) return 0;
@@ -12542,9 +12233,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
     map.results = n;
     map.result = result;
     constraint = (sett_map_constraint *)settp_map_take(arena, ((size_t)map.constraints + 1) * sizeof *constraint);
-    list.handle = NULL;
-    list.count = list.capacity = 0;
-    for (i = 0; i < n && zero; ++i) zero = !settp_map_list_push(arena, &list, result[i]);
+    zero = !settp_map_list_of(arena, &list, result, n);
     cased = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *cased + 8);
     made = (sett_expr *)settp_map_take(arena, (size_t)list.count * sizeof *made + 8);
     for (split = 0; split < list.count; ++split) {
@@ -12606,8 +12295,9 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   sett_map x, y, box;
   sett_map_evaluator simple[2], given[2];
   sett_map_answer answer;
-  int64_t *point, *values, *lo, *hi, points = 1;
-  uint64_t random = UINT64_C(88172645463325252);
+  sett_map_variable *bounds;
+  int64_t *point, *values, points;
+  settp_map_random random;
   int i, n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), round;
   if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED)
     return settp_map_not_decided(a.kind == SETT_MAP_FAILED ? a.error : b.error);
@@ -12630,25 +12320,24 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   box = x.kind == SETT_MAP_DEFINED ? x : y;
   n = sett_map_variables(box);
   values = (int64_t *)settp_map_take(arena, (size_t)box.results * 2 * sizeof *values + 8);
-  lo = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *lo + 8);
-  hi = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *hi + 8);
+  bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *bounds + 8);
+  random.state = UINT64_C(88172645463325252);
   answer = settp_map_not_decided(SETT_MAP_ERROR_FULL);
   x.results = y.results = box.results; /* an empty map writes no results */
   simple[0] = sett_map_evaluator_make(arena, x);
   simple[1] = sett_map_evaluator_make(arena, y);
   given[0] = sett_map_evaluator_make(arena, a);
   given[1] = sett_map_evaluator_make(arena, b);
-  if (point && values && lo && hi && !simple[0].failed && !simple[1].failed && !given[0].failed && !given[1].failed) {
+  if (point && values && bounds && !simple[0].failed && !simple[1].failed && !given[0].failed && !given[1].failed) {
     for (i = 0; i < n; ++i) {
-      lo[i] = box.variable[i].lo;
-      hi[i] = box.variable[i].hi;
+      bounds[i] = box.variable[i];
       if (x.kind == SETT_MAP_DEFINED && y.kind == SETT_MAP_DEFINED) {
-        if (y.variable[i].lo < lo[i]) lo[i] = y.variable[i].lo;
-        if (y.variable[i].hi > hi[i]) hi[i] = y.variable[i].hi;
+        if (y.variable[i].lo < bounds[i].lo) bounds[i].lo = y.variable[i].lo;
+        if (y.variable[i].hi > bounds[i].hi) bounds[i].hi = y.variable[i].hi;
       }
-      points = settp_map_sat_mul(points, settp_map_extent(lo[i], hi[i]));
-      point[i] = lo[i];
     }
+    box.variable = bounds;
+    points = settp_map_box_points(&box);
     answer = settp_map_open("the domain is too large to look at every point, and none looked at differs");
     if (settp_map_of_bits(arena, &a) + settp_map_of_bits(arena, &b) > 1) {
       int same = settp_map_equal_bits(arena, x, y, a.result, b.result, point);
@@ -12656,38 +12345,21 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
       if (answer.yes || answer.no) points = 0; /* the answer is known, so no point is tested */
     }
-    for (i = 0; i < n && points; ++i) point[i] = lo[i];
-    for (round = 0; points && points <= SETTP_MAP_MOST_POINTS; ++round) {
+    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* otherwise, point is the witness */
+    for (round = 0; points && (points <= SETTP_MAP_MOST_POINTS || round < SETTP_MAP_MOST_SAMPLES); ++round) {
       if (settp_map_differs_at(simple, given, point, values)) {
         answer = settp_map_no("they differ");
         break;
       }
-      for (i = n - 1; i >= 0 && point[i] == hi[i]; --i) point[i] = lo[i];
-      if (i < 0) {
+      if (points <= SETTP_MAP_MOST_POINTS) {
+        if (settp_map_next_point(&box, point)) continue;
         answer = settp_map_yes();
         break;
       }
-      ++point[i];
-    }
-    for (round = 0; points > SETTP_MAP_MOST_POINTS && round < SETTP_MAP_MOST_SAMPLES; ++round) {
-      for (i = 0; i < n; ++i) {
-        uint64_t span = (uint64_t)hi[i] - (uint64_t)lo[i];
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        point[i] = round == 0 || (random >> 60) == 0   ? lo[i]
-                   : round == 1 || (random >> 60) == 1 ? hi[i]
-                   : span == UINT64_MAX                ? lo[i]
-                                                       : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
-        if (i && round % 4 == 3) { /* draw a point near the first point, because minima often change sides there */
-          int64_t beside = settp_map_sat_add(point[0], (int64_t)(random % 9) - 4);
-          point[i] = beside < lo[i] ? lo[i] : beside > hi[i] ? hi[i] : beside;
-        }
-        if (point[i] < lo[i] || point[i] > hi[i]) point[i] = lo[i];
-      }
-      if (settp_map_differs_at(simple, given, point, values)) {
-        answer = settp_map_no("they differ");
-        break;
+      settp_map_draw_point(&random, &box, point);
+      for (i = 1; i < n && round % 4 == 3; ++i) { /* draw near the diagonal, because minima often change sides there */
+        int64_t beside = settp_map_sat_add(point[0], settp_map_draw(&random, -4, 4));
+        point[i] = beside < bounds[i].lo ? bounds[i].lo : beside > bounds[i].hi ? bounds[i].hi : beside;
       }
     }
     if (points > SETTP_MAP_MOST_POINTS && !answer.no && settp_map_equal_by_cases(arena, x, y)) answer = settp_map_yes();
