@@ -423,7 +423,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             packed, most, tile = False, all_units, row_tile
         if nest.apart > 1:
             wide = all_units >= numbers.wide_groups
-            units, chunk = numbers.panel_of_groups if wide else numbers.small_panel_of_groups
+            units, chunk = numbers.panel_of_groups if wide else (nest.group, numbers.line_steps)
             most, tile = min(units, all_units), min(numbers.units, all_units)
             items = math.prod(digit.size for digit in nest.outer) // rows * -(-all_units // most)
             block = -(-rows // min(-(-numbers.groups_items // items), -(-rows // numbers.rows)))

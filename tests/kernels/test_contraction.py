@@ -396,7 +396,7 @@ def test_panels_of_groups(machine: str, tmp_path: Path, monkeypatch: pytest.Monk
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
     small(monkeypatch, Panels(1, 1, 1, 0, 0, few_narrow_rows=0, in_place_columns=1, groups=GROUPS, group_units=(4, 3, 2), item_rows=1 << 20,
-                              turned_share=1 << 20), panel_of_groups=(5, 7), small_panel_of_groups=(2, 18), wide_groups=6)
+                              turned_share=1 << 20), panel_of_groups=(5, 7), line_steps=18, wide_groups=6)
     texts = {f"e{seed}": of_groups(seed) for seed in range(SEED * 1000, SEED * 1000 + 4 * BATCH)}
     apart = [nest.apart for text in texts.values() for fusion in fusions(text) for nest in nests.planned(
         fusion, schedule.DEVICES["cpu"].plan_class).nests if isinstance(nest, contraction.Contraction)]
