@@ -96,7 +96,8 @@ call reads.
 The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: assembly; leading dimensions
 that the caller passes; vectors of which two loads overlap at an index that data select; a table of places that two
 arrays share. A query that takes longer than `smt.py` allows makes the kernel UNKNOWN too, for example if its last tile
-overlaps the tile before. `tests/certify/not_proved.tsv` names kernels of others that are not proved.
+overlaps the tile before. `tests/certify/not_proved.tsv` names
+the kernels that are not proved, with reasons, of the sets that `ninja certify` covers (`tests/certify/sets.py`).
 
 `ninja certify-mutants` (`tests/certify/mutants.py`) changes one constant, operator, guard, loop's bound or barrier of a
 text, and compares the verdict with a run of the mutant on the CPU that sees each access (`tests/certify/observe.cpp`,

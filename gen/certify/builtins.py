@@ -35,7 +35,7 @@ _OF_TYPES: "Dict[str, types.Type]" = {
     "__double2float_rn": Float(32), "__any_sync": INT, "__all_sync": INT, "vload_half": Float(32), "lround": types.LONG,
     "__hiloint2double": Float(64), "__double2hiint": INT, "__double2loint": INT, "__byte_perm": types.UINT,
     "__dp4a": INT, "__funnelshift_l": types.UINT, "__funnelshift_r": types.UINT,
-    "__builtin_cpu_is": INT, "__builtin_cpu_supports": INT,
+    "ilogb": INT, "__builtin_cpu_is": INT, "__builtin_cpu_supports": INT,
 }
 _BARRIERS = {"barrier", "__syncthreads", "work_group_barrier"}
 _NOTHING = {"__builtin_prefetch", "mem_fence", "write_mem_fence", "read_mem_fence", "__syncwarp", "__threadfence_block",

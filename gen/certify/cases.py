@@ -15,6 +15,7 @@ from gen.certify.queries import Failure, Questions
 from gen.certify.semantics import Meant, Semantics
 from gen.certify.smt import Solvers
 from gen.certify.text import FAULTS, Preprocessor, Unknown, fault
+from gen.certify.types import Int
 from gen.certify.values import Access, Memory
 from gen.certify.walk import Walk
 from gen.hlo.graph import Computation
@@ -89,27 +90,18 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
     except Unknown as error:
         return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
     walk = Walk(reader, target)
-    done: "List[Done]" = []
     calls: "List[Call]" = []
     for launch in launches:
-        start = time.perf_counter()
         solvers = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}")
-        verdict = Verdict(launch["kernel"], view, "PROVED", 0, 0.0, file)
-        accesses: "List[Access]" = []
-        calls.append(Call(None, solvers, verdict.failures))
-        try:
-            if launch["kernel"] not in reader.functions:
-                raise Unknown(f"no kernel {launch['kernel']} in this text")
-            found = walk.kernel(launch["kernel"], places.of(launch), launch["blocks"], launch["threads"])
-            accesses, calls[-1].found = found.accesses, found
-            Questions(found, solvers, verdict.failures).all()
-        except Unknown as error:
-            verdict.kind, verdict.reason = "UNKNOWN", error.place(file)
-        except FAULTS as error:     # nothing is proved
-            verdict.kind, verdict.reason = "UNKNOWN", f"{file}: {fault(error)}"
-        verdict.seconds = time.perf_counter() - start
-        done.append((verdict, solvers, accesses))
-        verdicts.append(verdict)
+        verdicts.append(Verdict(launch["kernel"], view, "PROVED", 0, 0.0, file))
+        calls.append(Call(None, solvers, verdicts[-1].failures))
+        _asked(walk, launch, places, calls[-1], verdicts[-1])
+    walk.given = _ranges(calls, manifest)
+    for launch, call, verdict in zip(launches, calls, verdicts):
+        read = {access.memory for access in call.found.accesses if not access.write} if call.found else set()
+        if any(failure.kind == "unknown" for failure in verdict.failures) and any(memory in read for memory, _ in walk.given):
+            _asked(walk, launch, places, call, verdict)
+    done = [(verdict, call.solvers, call.found.accesses if call.found else []) for verdict, call in zip(verdicts, calls)]
     _written(manifest, places, done)
     if computation is not None:
         _meant(Semantics(computation, reader, target, manifest["aliases"]), launches, verdicts, view, folder)
@@ -122,6 +114,45 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
         elif kinds and verdict.kind == "PROVED":
             verdict.kind = "UNKNOWN"
     return verdicts
+
+
+def _asked(walk: Walk, launch: "Mapping[str, Any]", places: "_Places", call: Call, verdict: Verdict) -> None:
+    """Walk the kernel of a launch, and ask the questions about it."""
+    start = time.perf_counter()
+    call.found = None
+    verdict.failures.clear()
+    try:
+        if launch["kernel"] not in walk.reader.functions:
+            raise Unknown(f"no kernel {launch['kernel']} in this text")
+        call.found = walk.kernel(launch["kernel"], places.of(launch), launch["blocks"], launch["threads"])
+        Questions(call.found, call.solvers, verdict.failures).all()
+    except Unknown as error:
+        verdict.kind, verdict.reason = "UNKNOWN", error.place(verdict.file)
+    except FAULTS as error:     # nothing is proved
+        verdict.kind, verdict.reason = "UNKNOWN", f"{verdict.file}: {fault(error)}"
+    verdict.seconds += time.perf_counter() - start
+
+
+def _ranges(calls: "Sequence[Call]", manifest: "Mapping[str, Any]") -> "Dict[Tuple[Memory, Int], Tuple[int, int]]":
+    """Return the ranges of the integers in arrays that launches write. They hold where an array is read after all of it was
+    written; a query of its own asks for that. A result that is in the place of a parameter may hold the parameter's
+    values, and no range is known of it; nor of any array if some launch is not known.
+    """
+    in_place = {alias["result"] for alias in manifest["aliases"]}
+    found: "Dict[Tuple[Memory, Int], Tuple[int, int]]" = {}
+    if any(call.found is None for call in calls):
+        return found
+    written: "Dict[Memory, List[Optional[Tuple[Int, int, int]]]]" = {}
+    for call in calls:
+        for memory, stored in call.found.stored.items() if call.found else ():
+            written.setdefault(memory, []).append(stored)
+    for memory, all_stored in written.items():
+        known = [of for of in all_stored if of is not None]
+        buffer, number = memory.key[:2]     # type: ignore[index]
+        if len(known) == len(all_stored) and len({of[0] for of in known}) == 1 and not (buffer == "results" and number in in_place) \
+                and buffer != "params" and (min(of[1] for of in known), max(of[2] for of in known)) != known[0][0].range:
+            found[memory, known[0][0]] = min(of[1] for of in known), max(of[2] for of in known)
+    return found
 
 
 def _meant(semantics: Semantics, launches: "Sequence[Mapping[str, Any]]", verdicts: "Sequence[Verdict]", view: str,

@@ -9,7 +9,7 @@ from gen.certify import terms, types
 from gen.certify.expressions import Expression
 from gen.certify.terms import Atom, Condition, Term
 from gen.certify.text import Token
-from gen.certify.types import Type, Vector
+from gen.certify.types import Int, Type, Vector
 
 
 @dataclass(eq=False)
@@ -165,6 +165,8 @@ class Found:
     items: the variables that number the work-item in its group.
     varying: the variables that may differ between the work-items of a group.
     common: the variables that are equal for all work-items.
+    stored: for each array in global memory, the type of the integers that are stored there and a range that contains
+        them; None if other values are stored.
     """
 
     accesses: "List[Access]" = field(default_factory=list)
@@ -174,3 +176,4 @@ class Found:
     items: "Set[Atom]" = field(default_factory=set)
     varying: "Set[Atom]" = field(default_factory=set)
     common: "Set[Atom]" = field(default_factory=set)
+    stored: "Dict[Memory, Optional[Tuple[Int, int, int]]]" = field(default_factory=dict)

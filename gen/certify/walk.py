@@ -89,6 +89,8 @@ class Walk:
         # assumed ranges of arrays' elements and of variables that loops change
         self.ranges: "Dict[object, terms.Range]" = {}
         self.types: "Dict[object, Int]" = {}
+        # ranges of the integers in arrays that other launches have written
+        self.given: "Dict[Tuple[Memory, Int], terms.Range]" = {}
         self.fixed: "Dict[object, Any]" = {}                # facts that the previous walk found: breaks of loops, barriers of a step, written buffers
 
     # ---- a kernel ----
@@ -484,6 +486,7 @@ class Walk:
                 self._set(value.cell, self._fresh(value.cell.type, True))
             return
         if write and value.memory.space == "global":
+            self.found.stored[value.memory] = None      # `_store` knows more
             for memory in (value.memory, *value.memory.shares):
                 self.new_fixed[memory, "written"] = True
         if write and value.memory.space == "private":
@@ -520,8 +523,10 @@ class Walk:
             return self._kept_pointer(value, at)
         element = type.element if isinstance(type, Vector) else type
         span = None
-        if isinstance(element, Int) and value.memory.space not in ("global",):
+        if isinstance(element, Int) and value.memory.space != "global":
             span = self._known((value.memory.key, element), element)
+        elif isinstance(element, Int):
+            span = self.given.get((value.memory, element))
         place = value.memory, value.offset.times(value.unit), type
         if isinstance(type, Int) and value.memory.space == "private":
             kept = self._kept_number(value, type)
@@ -613,13 +618,30 @@ class Walk:
             same = value.cell.type == type and stored is not None and value.offset == ZERO
             self._set(value.cell, stored if same else self._fresh(value.cell.type, True))
             return
+        before = self.found.stored.get(value.memory, ()) if value.memory.space == "global" else None
         self._touch(value, type, True, at)
+        if before is not None:
+            self._stored_global(value.memory, type, stored, before)
         if value.memory.space == "private":
             self.stores[value.memory.key] = _Stored(value, type, stored, tuple(self.path))
         if isinstance(type, Pointer):
             self.pointers.setdefault(value.memory, {})[at] = value, stored
         element = type.element if isinstance(type, Vector) else type
         self._remember(value.memory, element, stored)
+
+    def _stored_global(self, memory: Memory, type: Type, stored: "Optional[Value]", before: "Any") -> None:
+        """Extend the range of the integers that a kernel stores to an array in global memory. before: the range until now,
+        () before the first store.
+        """
+        element = type.element if isinstance(type, Vector) else type
+        if isinstance(stored, Number) and stored.term is not None:
+            lo, hi = bounds(stored.term)
+        elif isinstance(stored, Lanes) and stored.type.element == element:
+            lo, hi = stored.lo, stored.hi
+        else:
+            return
+        if isinstance(element, Int) and element.range[0] <= lo and hi <= element.range[1] and (not before or before[0] == element):
+            self.found.stored[memory] = element, min(lo, *before[1:2]) if before else lo, max(hi, before[2]) if before else hi
 
     def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
         """Extend the assumed range of an array's elements by a stored value. A read as integers of another type may

@@ -9,6 +9,7 @@ generators draw from a fixed seed.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
 import sys
@@ -180,9 +181,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Prove the kernels of sets of programs; print a table.")
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"of {', '.join(SETS)} (default: all)")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--semantics", action="store_true", help="ask about the semantics too")
+    parser.add_argument("--semantics", nargs="*", default=[], metavar="SET", choices=list(SETS), help="ask about the semantics of these sets too")
     parser.add_argument("--sample", type=int, metavar="N", help="only N programs of each set, drawn by a fixed seed")
-    parser.add_argument("--lines", type=Path, metavar="F", help="write the line of each kernel to F")
+    parser.add_argument("--lines", type=Path, metavar="F", help="append the line of each kernel to F")
     given = parser.parse_args()
     if missing():
         print(f"SKIP certificates: {missing()}")
@@ -196,13 +197,12 @@ def main() -> int:
             print(f"SKIP {name}: no files in {PEER}")
         if given.sample is not None and given.sample < len(of):
             of = random.Random(SEED).sample(of, given.sample)
-        items += [Item(name, program, text, given.semantics) for program, text in of]
+        items += [Item(name, program, text, name in given.semantics) for program, text in of]
     random.Random(SEED).shuffle(items)      # long programs of one set are not all at the end
     known, wrong = listed(), 0
     counts: "Counter[Tuple[str, str, str]]" = Counter()
     seconds: "Counter[str]" = Counter()
-    lines: "List[str]" = []
-    with closing(jobs.parallel(proved, items, given.jobs)) as answers:
+    with closing(jobs.parallel(proved, items, given.jobs)) as answers, open(given.lines or os.devnull, "a", encoding="utf-8") as lines:
         for item, answer in zip(items, answers):
             if answer.value is None:
                 wrong += 1
@@ -214,18 +214,17 @@ def main() -> int:
                 target = row.key[2].split()[0]
                 counts[item.set, target, row.kind] += 1
                 counts[item.set, target, "semantics"] += row.semantics
-                lines.append(f"{item.set}\t{item.name}\t{row.line}\n")
+                lines.write(f"{item.set}\t{item.name}\t{row.line}\n")
                 fault = judged(row, known)
                 if fault:
                     wrong += 1
                     print(f"FAIL {item.set} {item.name}: {fault}: {row.line}", flush=True)
-            lines.append(f"# {item.set} {item.name} {spent:.2f} s\n")
-    if given.lines:
-        given.lines.write_text("".join(lines))
-    print("set\ttarget\tproved\tunknown\trefuted" + "\tsemantics proved" * given.semantics + "\tprocessor seconds of the set")
+            lines.write(f"# {item.set} {item.name} {spent:.2f} s\n")
+            lines.flush()
+    print("set\ttarget\tproved\tunknown\trefuted" + "\tsemantics proved" * bool(given.semantics) + "\tprocessor seconds of the set")
     for name in dict.fromkeys(item.set for item in sorted(items, key=lambda item: list(SETS).index(item.set))):
         for target in TARGETS:
-            row_of = [counts[name, target, kind] for kind in ("PROVED", "UNKNOWN", "REFUTED", *["semantics"] * given.semantics)]
+            row_of = [counts[name, target, kind] for kind in ("PROVED", "UNKNOWN", "REFUTED", *["semantics"] * bool(given.semantics))]
             print(name, target, *row_of, *[f"{seconds[name]:.0f}"] * (target == TARGETS[0]), sep="\t")
     return int(wrong > 0)
 

@@ -9,15 +9,10 @@ from typing import Any, Dict, List, Optional
 import pytest
 
 from gen.certify import Verdict, certify, missing
+from tests.certify import sets
 from tests.gen_run import ROOT, gen
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
-
-# Kernels that are not proved, with the reason.
-NOT_PROVED = {
-    ("gather_f32", "c"): "an index that a mask of a vector's lanes clamps",
-}
-
 
 def verdicts_of(text: str) -> "List[re.Match[str]]":
     found = [re.match(r"(PROVED|REFUTED|UNKNOWN) (\w+) (\w+(?: plain)?) (\d+) queries ([0-9.]+) s", line)
@@ -31,13 +26,13 @@ FIXTURES = sorted(path.stem for path in (ROOT / "tests/kernels").glob("*.hlo"))
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.whole) for name in FIXTURES])
 def test_fixtures_are_proved(name: str) -> None:
-    """All kernels of a fixture are proved in all targets, except those in NOT_PROVED."""
+    """All kernels of a fixture are proved in all targets, except those in not_proved.tsv."""
+    known = sets.listed()
     answer = gen("certify", f"tests/kernels/{name}.hlo")
     found = verdicts_of(answer.stdout)
     assert {each[3].split()[0] for each in found} == {"c", "cuda", "hip", "opencl"}, answer.stderr
     for each in found:
-        expected = "UNKNOWN" if (name, each[3]) in NOT_PROVED and each[1] != "PROVED" else "PROVED"
-        assert each[1] == expected, answer.stdout
+        assert each[1] == ("UNKNOWN" if ("fixtures", name, each[3], each[2]) in known else "PROVED"), answer.stdout
         assert int(each[4]) > 0
     assert answer.returncode == int(any(each[1] != "PROVED" for each in found))
 

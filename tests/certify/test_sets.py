@@ -1,0 +1,70 @@
+"""Test that a sample of the kernels of each set is proved, except those in not_proved.tsv."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from gen.certify import missing
+from tests.certify import sets
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+SEED, COUNT = int(os.environ.get("SETT_SEED", "1")), int(os.environ.get("SETT_COUNT", "10"))
+OTHERS = ("fusions", "hlo", "stablehlo")    # sets of other projects
+SAMPLE = 30     # number of kernels that `ninja test` proves
+DEAR = ("sorts",)       # sets whose kernels take long, most of them without a proof
+
+
+def faults(of: str, count: int, seed: int = SEED, most: int = 1 << 30) -> "tuple[int, list[str]]":
+    """Return the number of kernels in programs drawn from a set, and what is wrong with their verdicts. At most `count`
+    programs are drawn, and no further one after `most` kernels.
+    """
+    known, programs = sets.listed(), sorted(sets.names(sets.SETS[of]()).items())
+    found: "list[str]" = []
+    number = 0
+    for name, text in random.Random(seed).sample(programs, min(count, len(programs))):
+        _, (_, rows) = sets.proved(sets.Item(of, name, text, False))
+        number += len(rows)
+        found += [f"{fault}: {row.line}" for row in rows for fault in [sets.judged(row, known)] if fault]
+        if number >= most:
+            break
+    return number, found
+
+
+def test_sample() -> None:
+    """30 kernels of the sets of this project are proved. The seed is fixed."""
+    own = [name for name in sets.SETS if name not in (*OTHERS, *DEAR)]
+    number = 0
+    for name in own:
+        kernels, wrong = faults(name, 1, 1)
+        number += kernels
+        assert not wrong, "\n".join(wrong)
+    assert number >= SAMPLE
+
+
+def test_verdicts_are_judged() -> None:
+    """A kernel that is not proved is a fault if it is not listed, a listed one if it is proved or refuted."""
+    key = "loops", "p", "c", "k"
+    for kind, reason, wrong in (("PROVED", None, ""), ("UNKNOWN", None, "not listed"), ("UNKNOWN", "why", ""), ("REFUTED", None, "not listed"),
+                                ("REFUTED", "why", "not proved"), ("PROVED", "why", "is proved, but listed"),
+                                ("PROVED", "a solver's time: ..", "")):
+        said = sets.judged(sets.Row(key, kind, "", False), {key: reason} if reason else {})
+        assert wrong in said and bool(wrong) == bool(said), (kind, reason)
+
+
+def test_listed_kernels_are_of_sets() -> None:
+    """Each kernel in not_proved.tsv belongs to a program of a set of this project, or of one of other projects."""
+    for of, program, target, kernel in sets.listed():
+        assert target.split()[0] in sets.TARGETS and kernel.startswith("sett_"), (of, program, target, kernel)
+        assert of in OTHERS or program in sets.names(sets.SETS[of]()), (of, program)
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(not sets.PEER.exists(), reason="SKIP: no ../shared/peer")
+@pytest.mark.parametrize("of", OTHERS)
+def test_kernels_of_others(of: str) -> None:
+    """The kernels of SETT_COUNT programs of each set of other projects are proved. SETT_SEED selects others."""
+    _, wrong = faults(of, COUNT)
+    assert not wrong, "\n".join(wrong)
