@@ -423,6 +423,9 @@ class Walk:
     def _cast_lanes(self, value: Lanes, type: Vector) -> Lanes:
         if value.type == type:
             return value
+        if isinstance(value.type.element, Int) and isinstance(type.element, Int) and value.type.element.bits == type.element.bits \
+                and 0 <= value.lo and value.hi <= type.element.range[1]:
+            return Lanes(type, value.lo, value.hi)
         made = self._fresh(type, True)
         assert isinstance(made, Lanes)
         return made
@@ -1662,8 +1665,10 @@ class Walk:
         assert isinstance(one, Lanes) and isinstance(two, Lanes)
         if isinstance(kind.element, Int):
             lo, hi = kind.element.range
-            if op == "&" and two.lo == two.hi and two.lo >= 0:
-                return Lanes(kind, 0, two.hi)
+            if op == "&" and max(one.lo, two.lo) >= 0:
+                return Lanes(kind, 0, min(of.hi for of in (one, two) if of.lo >= 0))
+            if op in ("|", "^") and min(one.lo, two.lo) >= 0:
+                return Lanes(kind, 0, (1 << max(one.hi, two.hi).bit_length()) - 1)
             if op in ("+", "-", "*"):
                 ends = [x + y if op == "+" else x - y if op == "-" else x * y for x in (one.lo, one.hi)
                         for y in (two.lo, two.hi)]

@@ -63,6 +63,44 @@ def test_order(calls: "Any", body: str, kinds: str, said: str) -> None:
     assert said in " ".join(verdict.line() for verdict in found)
 
 
+@pytest.mark.parametrize("stored, buffer, kind", [
+    ("number < 4 ? 7 : (int)number - 4", "scratch", "PROVED"),
+    ("(int)number + 1", "scratch", "UNKNOWN"),
+    ("(int)number - 1", "scratch", "UNKNOWN"),
+    ("p[number] & 7", "scratch", "PROVED"),
+    ("p[number]", "scratch", "UNKNOWN"),
+    ("p[number] & 7", "results", "PROVED"),
+])
+def test_integers_between_calls(stored: str, buffer: str, kind: str) -> None:
+    """A kernel that takes an index from an array is proved if another kernel has stored only indices in range there."""
+    text = f"""static void k0(const int *restrict p, int *restrict q, size_t number)
+{{
+  q[number] = {stored};
+}}
+
+static void k1(const int *restrict q, const float *restrict a, float *restrict b, size_t number)
+{{
+  const int n = q[number];
+  b[number] = a[n];
+}}
+
+""" + RUN.format(body="  k0(0, 0, number); k1(0, 0, 0, number);\n")
+    def launch(name: str, *arguments: "Tuple[str, str, int]") -> "Dict[str, Any]":
+        return {"kernel": name, "blocks": 8, "threads": 1, "arguments": [
+            {"name": pointer, "buffer": of, "number": number, "offset": 0, "bytes": 32} for pointer, of, number in arguments]}
+
+    launches = [launch("k0", ("p", "params", 1), ("q", buffer, 1)),
+                launch("k1", ("q", buffer, 1), ("a", "params", 0), ("b", "results", 0))]
+
+    def kinds(aliases: "List[Dict[str, int]]") -> "List[str]":
+        manifest = {"aliases": aliases, "results": [{"bytes": 32}] * (1 + (buffer == "results")), "files": {"c": "k.c"},
+                    "targets": {"c": {"launches": launches}}}
+        return [verdict.kind for verdict in certify({"k.c": text}, manifest, ["c"])]
+    assert kinds([]) == ["PROVED", kind]
+    if buffer == "results":     # the result may still hold the parameter's values
+        assert kinds([{"result": 1, "parameter": 2}])[1] == "UNKNOWN"
+
+
 @pytest.mark.parametrize("body, kind", [
     ("r0[g * 16 + t] = p0[g * 16 + t] + 1.0f;", "PROVED"),
     ("r0[g * 16 + t] = 1.0f; r0[g * 16 + t] = p0[g * 16 + t];", "REFUTED"),
