@@ -42,8 +42,9 @@ THE MODEL
   sett_layout_order      from logical indices to indices in memory order (the most major first), or back. Without tiles, this is a
                          transpose. With tiles, a linear position takes the place of the index in memory order
   sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory: linear
-                         positions, or indices in memory order. It says from which places of the operand each place of the output is
-                         computed. All questions about maps (coalescing, banks, reads, tiles, the image) can be asked about it
+                         positions, or indices in memory order. A map from output to operand then says from which places of the
+                         operand each place of the output is computed. All questions about maps (coalescing, banks, reads, tiles, the
+                         image) can be asked about it
       f32[4,6]{0,1} transpose(f32[6,4]{1,0:T(2,2)}), dimensions={1,0}
         linear positions       (d0) -> ((d0 floordiv 8) * 8 + ((d0 mod 4) floordiv 2) * 4 + ((d0 mod 8) floordiv 4) * 2 + d0 mod 2)
 
@@ -94,7 +95,7 @@ LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
   3 same           (tests/layouts/test_convert.py) the answer of sett_any_same is that of an enumeration, and its witness is the first point
                    at which the layouts differ.
   4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function, and can be converted back to the same
-                   function. The values in a no are values of the layout.
+                   function. The values in a no are values of the given layout.
   5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as plain loops that compute the op,
                    from output to operand and back. It does not relate padding to anything.
   6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables (sett_move_table) of both layouts, except that
@@ -108,7 +109,7 @@ ANSWERS (in all sett headers)
   says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
   output parameter (sett_map_fits returns it as a negative number). A size, place or index that does not exist is -1. A
   function that returns an error code returns 0 if there is no error. Output parameters are always written; without a value,
-  they become -1 or 0. The field count of a list is the number of its entries.
+  they become -1 or 0. In a list, the field `count` is the number of entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -173,11 +174,11 @@ SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
                                      int64_t threads);
 /* Return the map from an element's index to its subgroup, thread and slot. Of several owners, it gives the one with the smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
-/* Return the nested layout that has the given map, which must have the form of sett_nested_map. If the thread id
- * does not change the index along a dimension, thread_tile follows from the next digit whose tile is not 1 (outer, batch or subgroup): the index
- * grows by thread_tile * element_tile when this digit grows by 1. */
+/* Return the nested layout that has the given map, which must have the form of sett_nested_map. If no thread id
+ * changes the index along a dimension, its thread_tile is computed from the first of the digits outer, batch and subgroup whose tile is not 1: the
+ * index grows by thread_tile * element_tile when that digit grows by 1. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
-/* Return the map from each slot to the linear position of its element, for one period of ids. */
+/* Return the map from (subgroup, thread)[slot digits] to the linear position of the element there, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
                                          const sett_tile_shape *shape);
 /* Return the message of an error that a map holds, whichever sett header made the map. */
@@ -249,7 +250,7 @@ typedef struct sett_any_made {
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
  *     Arrays of XLA:    The element type becomes f32.
  *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
- *                       not divide the sizes, all swizzles of CuTe are tried. If none fits, as for some pairs of swizzles, the answer is no.
+ *                       not divide the sizes, all swizzles of CuTe are tried. If none fits, the answer is no. Some functions would need two swizzles.
  *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
  *     Tags, XLA:        The layout is padded if only padding gives these offsets.
@@ -261,8 +262,9 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 
 /* Return the cheapest plan that moves an array from distribution a over threads to distribution b. sett_move_plan makes it from tables of both layouts.
  *     bits:   size of an element.
- *     lanes:  number of lanes of a warp. 0: the number in a layout that is neither IREE's nor (thread, value). Without such a layout: 64 if an IREE
- *             layout has 33 to 64 threads; the threads of a (thread, value) layout if they are fewer than 32 and the other layout has no more; else 32.
+ *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) have only threads. If neither layout has
+ *             lanes: 64 if an IREE layout has 33 to 64 threads; the number of threads of a (thread, value) layout if it is below 32 and not below
+ *             that of the other layout; otherwise 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register, a thread is warp * lanes + lane.
@@ -277,7 +279,7 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
 /* A reorder: how an array in memory moves from layout a to layout b. The shapes `from` and `to` are a and b, converted to arrays of XLA.
  * sett_relayout_run moves the array from one to the other. If a conversion fails, the answer is that of sett_any_convert.
  * The padding of a oneDNN tag is not read. If b is a tag, the caller sets its padding to 0: pass a zero to sett_relayout_prepare as the fill element,
- * and set the positions from sett_tile_positions(&to) to to_places - 1 to 0. Gaps between strides are not written. */
+ * and write 0 to the positions sett_tile_positions(&to) .. to_places - 1. Gaps between strides are not written. */
 typedef struct sett_any_reordered {
   sett_any_answer answer;
   int blamed; /* the layout whose conversion failed: 0 for a, 1 for b; -1: none */

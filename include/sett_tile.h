@@ -250,7 +250,7 @@ ANSWERS (in all sett headers)
   says why. A function that answers with an int returns 1 for a proved yes and 0 otherwise; an error is in a field or an
   output parameter (sett_map_fits returns it as a negative number). A size, place or index that does not exist is -1. A
   function that returns an error code returns 0 if there is no error. Output parameters are always written; without a value,
-  they become -1 or 0. The field count of a list is the number of its entries.
+  they become -1 or 0. In a list, the field `count` is the number of entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
