@@ -59,7 +59,8 @@ THE MODEL
 
 FUNCTIONS
   The prototypes below are the table of contents: arena, build, ask, text, evaluate, points, algebra, variables, questions.
-  THE NORMAL FORM, a comment in front of the code of sett_map_simplify, gives a name to each of its rules and explains it.
+  THE NORMAL FORM, a comment in front of the code of sett_map_simplify, describes the form of its results. Each rule has a name, and a comment at
+  the function that applies it.
 
 LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) equals print(m) byte by byte
@@ -2463,101 +2464,34 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 /* ======================================================================= bodies: normal form ====
 
 THE NORMAL FORM
-  sett_map_simplify turns every expression into a linear form, applies the rules below, and prints the form again.
-  A form is a constant plus a sum of k * atom, with the numbers k sorted by atom. An atom is a variable, a quotient, or an operation that is not
-  linear (a product, min, max, xor, a quotient by a form). Q(L, c) is the quotient floor(L / c) of a form L by a number c > 0.
-  x mod c is the form x - c * Q(x, c). It becomes a mod again in print. So a reshape and its inverse cancel by addition.
-  Equal forms have the same number (hash consing). A form or quotient that already has a number is called known.
-  Of two forms, the cheaper one has quotients nested less deep; if equal, fewer atoms of that depth; if equal, less
-  total size; if equal, fewer terms.
-  simplify(simplify(m)) is equal to simplify(m) in every character: if the rules lead in a circle, the smallest map of the circle is the result.
-  The tables are in the arena's free space and are given up at the end, so a result does not depend on earlier calls.
-  Each rule is an equation over the integers, with c, m, g > 0. tests/algebra/indexing_map_rules_test.c enumerates all of them.
-
-  Quotients (settp_map_divide). In R1 to R8, L = c * A + B as in R1.
-    R0   Let g divide c, and let r be the sum of those terms of L whose coefficients g does not divide. If r lies in [g * v, g * v + g - 1], then
-         Q(L, c) = Q((L - r) / g + v, c / g).
-    R1   Q(c * A + B, c) = A + Q(B, c). The coefficients of B are chosen in (-c/2, c/2].
-    R2   If L lies in [c * v, c * v + c - 1], then Q(L, c) = v. The same holds for B.
-    R3   If g divides c and all coefficients of a form g * F + k, then Q(g * F + k, c) = Q(F + floor(k / g), c / g).
-    R4   If B + s * c * x lies in [c * v, c * v + c - 1] for an atom x and s = 1 or -1, then Q(B, c) = v - s * x.
-    R6   A known Q(B, c) is used. So is a known Q(c - 1 - B, c), because Q(B, c) = -Q(c - 1 - B, c).
-    R7   If g divides c and B = g * F + R, then Q(B, c) = Q(F + Q(R, g), c / g). Applied if Q(R, g) is a number, or if Q(R, g) is known and the result
-         is cheaper.
-    R8   Q(F + Q(G, m), c) = Q(m * F + G, m * c), and Q(F - Q(G, m), c) = Q(m * F - G + m - 1, m * c). Applied if the result is known or cheaper.
-    R9   k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2) for even m, and k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F.
-    R11  If Q(L, c) = A + q for a quotient q, then q = Q(L - c * A, c) is recorded as another name of q. If a divides b, and Q(F, a) and Q(F, b) are
-         known, then Q(F, b) = Q(Q(F, a), b / a) is recorded too.
-    R12  If a known form x satisfies 0 <= L - c * (k * x + n) <= c - 1 for numbers k and n, then Q(L, c) = k * x + n.
-
-  Equal values (settp_map_same_values). R12 to R14 are tried where values agree at a few sample points of the domain, and are then proved.
-    R13  If L = s * x + n for a known form x, s = 1 or -1 and a number n, then L is replaced by s * x + n if that is cheaper. A form in [v, v] is v.
-    R14  A result whose value is always that of the dimension with the same index is replaced by that dimension.
-
-  Products, and quotients by a form b >= 1 (settp_map_divide_by)
-    M1   (x + y) * z = x * z + y * z. A digit F - m * Q(F, m) counts as one summand.
-    S1   floor((b * A + B) / b) = A + floor(B / b).
-    S2   floor((g * a + k) / (g * b)) = floor((a + floor(k / g)) / b). g is a number, or a form with k in [0, g - 1].
-    S3   If j * b <= a < (j + 1) * b, then floor(a / b) = j.
-    S4   floor(a / b) = -1 - floor((-1 - a) / b). Applied if the first coefficient of a is negative.
-
-  Minima and maxima (settp_map_lin_lattice). Each is stored as a maximum of minima of forms, or as a minimum of maxima. The forms are its
-  leaves.
-  Each rule for min also holds for max with the order reversed.
-    N1   k * min(x, y) + z = min(k * x + z, k * y + z) for k >= 0. For k < 0 it is max(k * x + z, k * y + z).
-    N2   min(max(x, y), z) = max(min(x, z), min(y, z)), and max(x, min(x, y)) = x. Of the two ways to store it, the one with fewer leaves is taken.
-    N3   If x - y <= 0 is proved, then min(x, y) = x. Applied to leaves, and to the minima of a maximum.
-    N4   The smallest coefficient of each atom over all leaves, and the common divisor of all leaves, are moved out of the min by N1. So one atom
-         stands
-         for a min, its negative and its shifts.
-    N5   floor(min(x, y) / c) = min(floor(x / c), floor(y / c)). Applied in the direction that has fewer quotients.
-    N6   min(x, y) * max(x, y) = x * y, and min(x * z, y * z) = min(x, y) * z for z >= 0.
-
-  Intervals of a form (settp_map_prove). The result is the intersection of all rules that apply.
-    I1   The sum of the intervals of the terms.
-    I2   The interval that a constraint gives for the same form, or for an expression with this form.
-    I3   For q = Q(F, m), t * (F - m * q) + rest lies in t * [r, m - g + r] + rest. g is the gcd of m and F's coefficients, r is F's constant mod g.
-    I4   I3 with a factor t that cancels an atom of F instead of q.
-    I5   k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest, whose interval may be narrower.
-    I6   If the form has few variables, the values at all their points.
-    I7   max(x, y) <= h if x <= h and y <= h. max(x, y) >= l if x >= l or y >= l. max(x, y) >= (x + y) / 2. min likewise.
-
-  Bits (settp_map_lin_xor, settp_map_read). An operand of xor (a variable, a quotient, a sum with carries) is read as sums of bits modulo 2.
-    X1   Bit j of a xor b is (bit j of a + bit j of b) mod 2. All bits above both operands are equal to the sign of a xor b.
-    X2   Adjacent bits of one source are one digit (x floordiv 2^p) mod 2^n.
-    X3   Every other bit is an atom x with the values 0 and 1: the sum modulo 2 of a set of bits, in which equal bits cancel. If one of the bits is
-         inverted, the sum is 1 - x.
-    X4   In a map with xor, F mod 2^n is written by the lowest n bits of F, if they are known and one of them is a sum of bits.
-
-  Constraints P in [l, h] (repeated until nothing changes). P and [l, h] are first divided by the gcd of P's coefficients.
-    C1   An implied constraint is dropped. One that cannot hold makes the map KNOWN EMPTY. Constraints on the same form are intersected.
-    C2   Q(F, m) + A in [l, h] becomes F + m * A in [l * m, h * m + m - 1].
-    C3   P in [g * l, g * h + g - 1] becomes Q(P, g) in [l, h].
-    C4   k * x + rest in [l, h] with k > 0 narrows x to [ceil((l - max rest) / k), floor((h - min rest) / k)]. If x is a quotient, its form is
-         narrowed.
-    C5   (k * x + b) mod m = r for one residue becomes the substitution x = m' * y + r'. For several residues r, the bounds of x move to the nearest
-         values that satisfy the constraint.
-    C6   If a constraint has few points, all are enumerated.
-    C7   A digit F mod m in P is narrowed as x is in C4.
-    C8   g * A + y in [l, h], with y in [a, b] and b - a < g, becomes A in [ceil((l - a) / g), floor((h - a) / g)] if both ends are the same for
-         all y.
-    C9   max(x, y) in [l, h] gives x <= h and y <= h. If y <= h is known, the constraint becomes x in [l, h] if y < l is known, and x <= h if
-         max(x, y) >= l is known. min likewise.
-
-  Print takes the text with the fewest nodes. If two texts have equally many, it takes the one with the smaller divisors.
-    P1   t * (F - m * Q(F, m)) is printed as t * (F mod m), or as t * (m - 1) - t * ((m - 1 - F) mod m).
-    P2   If F - m * q lies in [0, m - 1] for a quotient q beside F, then it is F mod m and printed as in P1.
-    P3   In F mod m, let q = Q(G, c) have the coefficient k, and let m divide k + t * c. Then t * G + k * q is printed as t * (G mod c).
-    P4   Terms divisible by k are moved into k * Q(F, m): k * Q(F, m) + k * A is printed as k * Q(F + m * A, m).
-    P5   Q(A + s * Q(G, m), c) with s = 1 or -1 is printed as one quotient by m * c, as in R8, if this is shorter.
-    P6   For a variable x that was replaced by m * y + r, m * (y * b) is printed as (x - r) * b.
-    P7   Disjoint or overlapping bits are printed as fields 2^t * ((x floordiv 2^p) mod 2^n), joined by xor.
-    P8   Summands and factors are moved into the leaves of a min or max, or out of them.
-    P9   a - b * floor(a / b) is printed as a mod b.
-    P10  x * z + y * z is printed as (x + y) * z.
-    P11  floor(a / b) + 1 is printed as (a + 1) ceildiv b.
-    P12  An operation of the given map with the same form is printed if it is shorter.
-    P13  Q(a * (F mod n) + b, c) is printed as Q(F mod n, d) if both have the same value for each residue of F. */
+  sett_map_simplify turns each expression into a form, from its operands upwards, and prints the forms of all results and constraints.
+  form         A form is a constant plus a sum of terms k * atom. Each atom occurs once. An atom is a variable, a quotient, a product, a minimum or
+               maximum, or an operation that no rule writes in another way. Equal forms have the same number (hash consing); a form or quotient
+               that already has a number is called known.
+  quotient     Q(L, c) is floor(L / c) for a form L and a number c > 0. The coefficients of L are in (-c/2, c/2] and have no common divisor with c
+               (R1, R3). x mod c is the form x - c * Q(x, c), so a reshape and its inverse cancel by addition. Rules R4 to R13 bring quotients with
+               equal values to one atom.
+               In a quotient by a form b, b is at least 1 on the domain; for a b that is at most -1, dividend and divisor are negated. Multiples of b
+               are split off, and common factors are cancelled (S1 to S4). A division by a form that may be 0 stays an operation.
+  product      A product of sums is a sum of products of atoms (M1).
+  min and max  Nested minima and maxima are one maximum of minima of forms, or one minimum of maxima, whichever has fewer forms. No form in it
+               bounds another one. Common terms, the smallest constant and the common divisor of all its forms stand outside (N1 to N6).
+  xor          The operands are read as bits. Adjacent bits of one source are a digit; every other bit is an atom, a sum of bits modulo 2 (X1 to X4).
+  constraints  In P in [l, h], P has no constant, and its coefficients have no common divisor. No constraint is implied by the bounds. Bounds and
+               residue classes of variables are as narrow as C1 to C9 make them. They are solved first, until nothing changes.
+  cost         Of two equal forms, the cheaper one is taken: the one with quotients nested less deep; if equal, with fewer atoms of that depth; if
+               equal, with less total size; if equal, with fewer terms.
+  proof        A rule with a condition on values is applied only if the condition is proved, by intervals (I1 to I5, I7) or by enumeration (I6).
+  print        Of the texts that P1 to P13 find for a form, the one with the fewest operators, variables and numbers is printed; if equal, the one
+               with the smaller divisors. Quotients and their dividends become mod, common factors are taken out of sums, and summands are moved into
+               or out of a min or max.
+  order        Summands are printed in the order of settp_map_order: sums and products first, then mod, floordiv, ceildiv, min, max, xor, then
+               variables by index. The first summand is a positive one if there is one, and the constant is the last one.
+  again        simplify(simplify(m)) is equal to simplify(m) in every character: if the rules lead in a circle, the smallest map of the circle is the
+               result. All tables are in the arena's free space and are given up at the end, so a result does not depend on earlier calls.
+  Each rule is an equation over the integers, with c, m, g > 0. It is explained at the function that applies it. The letter of its name says what
+  it changes: R quotients, M products, S quotients by a form, N minima and maxima, I intervals, X bits, C constraints, P print.
+  tests/algebra/indexing_map_rules_test.c enumerates all rules. */
 
 /* The values of forms are computed at sample points of the domain. Two forms with different values at a sample are not equal, so no proof is tried.
  * SETTP_MAP_MORE further points are used just before a proof. */
@@ -2997,7 +2931,7 @@ SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   return r > c - r ? r - c : r;
 }
 
-/* Split a = c * quotient + rest, with coefficients of rest in (-c/2, c/2] and its constant in [0, c). */
+/* R1: Q(c * A + B, c) = A + Q(B, c). Split a = c * quotient + rest, with coefficients of rest in (-c/2, c/2] and its constant in [0, c). */
 SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c, int32_t *quotient, int32_t *rest) {
   const settp_map_term *t;
   settp_map_term *whole, *left;
@@ -3274,7 +3208,8 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
   return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
-/* I3, I4: remove either a digit of a form F or an atom of F from form a, so that the fewest atoms remain. */
+/* I3: for q = Q(F, m), t * (F - m * q) + rest lies in t * (interval of F mod m) + rest. I4: t is chosen so that an atom of F is cancelled, not q.
+ * The choice that leaves the fewest atoms is taken. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f, best = SETTP_MAP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;
@@ -3314,7 +3249,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
   return r;
 }
 
-/* I5: move terms that the coefficient of a quotient divides into the form of the quotient. */
+/* I5: k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest, whose interval may be narrower. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[a].count && !e->error; ++i) {
@@ -3898,7 +3833,8 @@ SETT_INLINE int settp_map_all_positive(const settp_map_engine *e, int32_t l) {
   return e->lin[l].constant >= 0 && settp_map_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
 }
 
-/* Write floor(l / c) as add + floor(key / *c) by R1 and R3, where *c may become smaller. */
+/* R3: if g divides c and all coefficients of g * F + k, then Q(g * F + k, c) = Q(F + floor(k / g), c / g). Write floor(l / c) as add + floor(key / *c)
+ * by R1 and R3, where *c may become smaller. */
 SETT_INLINE int settp_map_key(settp_map_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
   int64_t g;
   if (!settp_map_lin_extract(e, l, *c, add, key)) return 0;
@@ -3922,8 +3858,8 @@ SETT_INLINE int32_t settp_map_quotient_known(settp_map_engine *e, int32_t l, int
   return m && m->value >= 0 ? settp_map_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_MAP_NONE;
 }
 
-/* Record further names of the quotients in l: if l has quotients floor(F / b) and floor(G / a), a divides b, and floor(F / a) is known, then floor(F
- * / b) also has the name floor(floor(F / a) / (b / a)). */
+/* R11: record further names of the quotients in l: if l has quotients floor(F / b) and floor(G / a), a divides b, and floor(F / a) is known, then
+ * floor(F / b) also has the name floor(floor(F / a) / (b / a)). */
 SETT_INLINE int settp_map_cross_names(settp_map_engine *e, int32_t l) {
   int32_t i, j, f, g, names = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -3991,7 +3927,7 @@ SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t
   return points;
 }
 
-/* Return one bit for each of at most 64 forms: 1 if the form is in [lo, hi] at every point of the domain. All points of the variables that occur in
+/* I6: return one bit for each of at most 64 forms: 1 if the form is in [lo, hi] at every point of the domain. All points of the variables that occur in
  * the forms are enumerated, SETTP_MAP_SAMPLES at once. Return 0 if there are too many points, or if values could overflow. */
 SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
   enum { SETTP_MAP_MOST_VARIABLES = 6 };
@@ -4186,7 +4122,8 @@ SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, 
   return settp_map_at_one_period(e, v, v, 0, g);
 }
 
-/* R7: split b = g * F + R, and return floor(b / c) computed by the split if this is cheaper; otherwise SETTP_MAP_NONE. Candidates for g: common
+/* R7: if g divides c and b = g * F + R, then Q(b, c) = Q(F + Q(R, g), c / g). Return this if Q(R, g) is a number, or if Q(R, g) is known and the
+ * result is cheaper; otherwise SETTP_MAP_NONE. Candidates for g: common
  * divisors of c and one or two coefficients of b, and common divisors of c and k / m for a quotient with coefficient k and divisor m. */
 SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 24 };
@@ -4243,7 +4180,8 @@ SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int6
   return SETTP_MAP_NONE;
 }
 
-/* R8: merge a quotient whose coefficient is 1 or -1 into the dividend. Return SETTP_MAP_NONE if the result is neither known nor cheaper. */
+/* R8: Q(F + Q(G, m), c) = Q(m * F + G, m * c), and Q(F - Q(G, m), c) = Q(m * F - G + m - 1, m * c). Return SETTP_MAP_NONE if the result is neither
+ * known nor cheaper. */
 SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
   settp_map_cost best_cost = settp_map_lin_cost(e, b);
   int32_t i, f, best = SETTP_MAP_NONE, best_add = 0;
@@ -4289,7 +4227,8 @@ SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int3
   return 1;
 }
 
-/* R9: merge two quotients whose forms differ by half their divisor. Return SETTP_MAP_NONE if l has no such quotients. */
+/* R9: k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2) for even m, and k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F. Return
+ * SETTP_MAP_NONE if l has no such quotients. */
 SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
   int32_t i, j, low, half, sum, n = e->lin[l].count;
   for (i = 0; i + 1 < n; ++i) {
@@ -4356,7 +4295,8 @@ SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t
   return SETTP_MAP_NONE;
 }
 
-/* R13: return a cheaper form with the same values as l, or l itself. */
+/* R13: if l = s * x + n for a known form x, a number n and s = 1 or -1, return s * x + n if it is cheaper. Otherwise return l. A form with one value
+ * becomes a number. */
 SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
   const int64_t *at;
   uint32_t hash = 0;
@@ -4394,7 +4334,7 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
   int64_t one;
   settp_map_memo *m = settp_map_memo_find(e, b, c);
   if (m && m->value >= 0) return m->value;
-  for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4: change the coefficient of one atom by c */
+  for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4: if b + s * c * x lies in one period v, Q(b, c) = v - s * x */
     settp_map_term t = e->term[e->lin[b].first + i];
     int32_t other;
     if (!settp_map_at_one_period(e, settp_map_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c,
@@ -4447,7 +4387,7 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
   if (!e->lin[l].count) return settp_map_lin_constant(e, settp_map_floor(e->lin[l].constant, c));
   m = settp_map_memo_find(e, l, c);
   if (m && m->value >= 0) return m->value;
-  /* R2: the quotient has one value */
+  /* R2: if l lies in [c * v, c * v + c - 1], then Q(l, c) = v */
   if (calls_left && settp_map_one_period(e, l, c, &one)) return settp_map_lin_constant(e, one);
   if (e->lattices) {
     value = settp_map_divide_lattice(e, l, c);
@@ -4687,7 +4627,8 @@ SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, in
   return settp_map_lin_mix(e, settp_map_lin_product(e, a, b), 1, settp_map_lin_product(e, x, y), -km, 0);
 }
 
-/* Return a * b as a sum of monomials. Return one atom for it if there are too many monomials or they might overflow. */
+/* M1: (x + y) * z = x * z + y * z. Return a * b as a sum of monomials. Return one atom for it if there are too many monomials or they might
+ * overflow. */
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b) {
   int64_t g, h, k;
   int32_t t, sum;
@@ -5305,7 +5246,8 @@ SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   return bit & 1 ? settp_map_lin_scale(e, l, -1, 1) : l;
 }
 
-/* X1, X2, X3: convert a value, all of whose bits are known, to a form. Adjacent bits of one source become one digit. */
+/* X1: bit j of a xor b is the sum of bit j of a and of b modulo 2. X2: adjacent bits of one source are one digit (x floordiv 2^p) mod 2^n. X3: any
+ * other bit is an atom, in which equal bits cancel. Convert a value, all of whose bits are known, to a form. */
 SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_map_reading *r) {
   int32_t l = settp_map_lin_constant(e, 0);
   int j, n;
@@ -7732,7 +7674,8 @@ SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t h
   v->hi = hi;
 }
 
-/* C4: narrow each atom of p by the interval of p. A quotient passes its new bounds on to its dividend. */
+/* C4: k * x + rest in [lo, hi] narrows x to [ceil((lo - max rest) / k), floor((hi - min rest) / k)] for k > 0. A quotient passes its new bounds on
+ * to its dividend. */
 SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
                                      int depth) {
   int32_t i, f, tried;
@@ -7800,7 +7743,8 @@ SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int6
   settp_map_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
 }
 
-/* C5: narrow a variable by p = t * (k * y + b - m * q) in [lo, hi], with q = floor((k * y + b) / m) of one variable. */
+/* C5: one possible residue of a variable becomes its residue class; for several, its bounds move to values with such a residue. Narrow a variable by
+ * p = t * (k * y + b - m * q) in [lo, hi], with q = floor((k * y + b) / m) of one variable. */
 SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   settp_map_term y, q;
   int32_t f;
@@ -7964,7 +7908,8 @@ SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *
   return SETTP_MAP_NONE;
 }
 
-/* Bring the constraint `form in [low, high]` to its cheapest primitive form. Narrow the bounds of variables by it on the way. */
+/* C1: an implied constraint is dropped, and one that cannot hold makes the map KNOWN EMPTY. Bring the constraint `form in [low, high]` to its
+ * cheapest primitive form. Narrow the bounds of variables by it on the way. */
 SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low,
                                     int64_t *high) {
   int32_t p = *form, i, j, f;
@@ -8002,7 +7947,7 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
       continue;
     }
     if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_MAP_KEEP;
-    /* C2: replace a quotient with coefficient 1 or -1 by its dividend */
+    /* C2: Q(F, m) + A in [lo, hi] is F + m * A in [lo * m, hi * m + m - 1] */
     for (i = 0; i < e->lin[p].count && next < 0; ++i) {
       settp_map_term t = e->term[e->lin[p].first + i];
       if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
@@ -8020,7 +7965,7 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
         break;
       }
     }
-    for (i = 0; i < e->lin[p].count && next < 0; ++i) /* C3: replace the form by its quotient by g */
+    for (i = 0; i < e->lin[p].count && next < 0; ++i) /* C3: p in [g * a, g * b + g - 1] is Q(p, g) in [a, b] */
       for (j = i; j < e->lin[p].count && next < 0; ++j) {
         int64_t a, b;
         int32_t whole;

@@ -730,29 +730,28 @@ static void simplifies(int rule, const char *text, const char *wanted) {
   } while (next(&map, point));
 }
 
-/* Check that section THE NORMAL FORM names exactly the rules in RULES. */
+/* Check that the code from section THE NORMAL FORM on names exactly the rules in RULES. */
 static void in_manual(const char *header) {
   static char text[1 << 20];
   FILE *file = fopen(header, "rb");
   size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-  char *from = strstr(text, "\nTHE NORMAL FORM"), *end = from ? strstr(from, "*/") : NULL;
+  char *from = strstr(text, "\nTHE NORMAL FORM");
   int seen[RULE_COUNT] = {0};
   if (file) fclose(file);
-  if (!length || !end) {
+  if (length + 1 >= sizeof text || !from) {
     ++failures;
     printf("FAIL %s: no section THE NORMAL FORM\n", header);
     return;
   }
-  *end = 0;
   for (char *word = strtok(from, " \n:;,.()"); word; word = strtok(NULL, " \n:;,.()")) {
     int rule = 0;
     if (!strchr("RNICPXMS", *word) || !word[1] || word[1 + strspn(word + 1, "0123456789")]) continue;
     while (rule < RULE_COUNT && strcmp(word, names[rule])) ++rule;
     if (rule < RULE_COUNT) ++seen[rule];
-    else ++failures, printf("FAIL %s: a rule of the manual without a test\n", word);
+    else ++failures, printf("FAIL %s: a rule of a comment without a test\n", word);
   }
   for (int rule = 0; rule < RULE_COUNT; ++rule)
-    if (!seen[rule]) fail(rule, "not in the manual", header, "");
+    if (!seen[rule]) fail(rule, "not in a comment", header, "");
 }
 
 int main(int argc, char **argv) {
