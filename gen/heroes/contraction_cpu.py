@@ -35,7 +35,7 @@ from gen.plan.contraction import Contraction, Digit, Part
 from gen.plan.digits import place
 from gen.plan.leads import has_strides, stride_map, text as distance_text
 from gen.plan.partition import compose
-from gen.schedule import Schedule
+from gen.schedule import LINE, Schedule
 
 
 # number of cache sets of L1
@@ -423,7 +423,10 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             packed, most, tile = False, all_units, row_tile
         if nest.apart > 1:
             wide = all_units >= numbers.wide_groups
-            units, chunk = numbers.panel_of_groups if wide else (nest.group, numbers.line_steps)
+            steps = min(numbers.line_steps, math.prod(digit.size for digit in nest.steps))
+            in_l1 = min(numbers.panel_bytes // (LINE * steps), all_units // numbers.groups_items)
+            lines = max(1, in_l1 // nest.group)
+            units, chunk = numbers.panel_of_groups if wide else (lines * nest.group, numbers.line_steps)
             most, tile = min(units, all_units), min(numbers.units, all_units)
             items = math.prod(digit.size for digit in nest.outer) // rows * -(-all_units // most)
             block = -(-rows // min(-(-numbers.groups_items // items), -(-rows // numbers.rows)))

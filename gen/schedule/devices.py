@@ -477,13 +477,14 @@ class ContractionCpuNumbers:
     long_matrix_array: Tuple[int, int] = (96, 8)
     # Units and steps of a panel of groups that a work-item copies. `panel_of_groups` is for products with at least
     # `wide_groups` units in a row, which still have many work-items (bf16 64x4096x4096, 2 threads: 2.3 ms; with 4 units
-    # and 256 steps 3.0 ms). Other panels have one cache line of each row of the operand, and `line_steps` steps (2
-    # threads, with one cache line and with two: bf16 128x128x128 3.7 and 4.9 us, 256x256x256 16 and 15 us, 512x512x512
-    # 0.134 and 0.135 ms).
+    # and 256 steps 3.0 ms). Other panels have up to `line_steps` steps and at most `panel_bytes`, so that they stay in
+    # L1, but at least one cache line of each row of the operand (2 threads, with one cache line and with two: bf16
+    # 128x128x128 3.7 and 4.9 us, 256x256x256 22 and 20 us, 512x512x512 144 and 161 us).
     panel_of_groups: Tuple[int, int] = (8, 128)
+    panel_bytes: int = 32 << 10
     line_steps: int = 256
     wide_groups: int = 128
-    groups_items: int = 4               # chosen: minimum number of work-items for one of them to have all rows
+    groups_items: int = 4               # chosen: minimum number of work-items of a product
     # far_chunk: steps of a chunk if tiles prefetch the next chunk (3x3 convolutions, 1 thread, with prefetches and
     #     without: 98 pixels, 512 to 512 features 3.9 and 4.4 ms; 392 pixels, 256 to 256 features 3.6 and 4.1 ms).
     # far_rows: maximum number of rows for which tiles prefetch an operand of up to kept_bytes (gradient of 3x3 weights
