@@ -1,11 +1,12 @@
-"""Mutants of generated texts: one change of a constant, an operator, a guard, a loop's bound or a barrier, drawn from a seed.
+"""Mutants of generated texts, drawn from a seed: one change of a constant, operator, guard, loop's bound or barrier.
 
     PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT] [SEMANTICS]
 
-draws mutants until COUNT of them have a fault (default: seed 1, 100 mutants; SEMANTICS: see below), and compares two judgements of each: what a run of the mutant accesses
-(observed.py, which shares nothing with gen/certify), and the verdict of gen certify. It prints each mutant on which they
-do not agree, then the counts. The exit status is 1 if less than 99 % of the mutants with a fault are refuted, or if a
-mutant without a fault is refuted.
+draws mutants until COUNT of them have a fault (default: seed 1, 100 mutants), and compares two judgements of each: what
+a run of the mutant accesses (observed.py, which shares nothing with gen/certify), and the verdict of gen certify. It
+prints each mutant on which they do not agree, then the counts. The exit status is 1 if less than 99 % of the mutants
+with a fault are refuted, or if a mutant without a fault is refuted. SEMANTICS is the number of mutants without a fault,
+among those drawn from a kernel at a time, whose semantics are asked about.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ TARGETS = ("opencl", "cuda", "c")
 MOST_BYTES = 1 << 20        # maximum size of all buffers of a kernel that is drawn
 EACH = 12                   # number of mutants that are drawn from a kernel at a time
 SEMANTICS = 1               # maximum number of mutants of a kernel, among EACH, whose semantics are asked about
-SECONDS = 1.5               # maximum time that the semantics of the unchanged kernel take, else no mutant is asked about
+SECONDS = 1.5               # maximum time that the semantics of the unchanged kernel take; slower ones are skipped
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
 
 
@@ -158,12 +159,15 @@ def changed(before: Seen, after: Seen) -> str:
 
 def verdict_of(kernel: Kernel, text: str, semantics: bool) -> "Tuple[str, str, bool]":
     """Return the verdict of gen certify on a text, the line that it prints, and true if the semantics are proved."""
-    verdicts = certify({**kernel.texts, kernel.file: text}, kernel.manifest, [kernel.target], None, kernel.computation if semantics else None)
+    verdicts = certify({**kernel.texts, kernel.file: text}, kernel.manifest, [kernel.target], None,
+                       kernel.computation if semantics else None)
     meant = [verdict.meant.failure for verdict in verdicts if verdict.meant is not None]
-    others = [(verdict, failure) for verdict in verdicts for failure in verdict.failures if failure.kind == "refuted" and failure not in meant]
+    others = [failure for verdict in verdicts for failure in verdict.failures
+              if failure.kind == "refuted" and failure not in meant]
     kinds = {verdict.kind for verdict in verdicts}
-    kind = "REFUTED" if others else "REFUTED (semantics)" if "REFUTED" in kinds else "UNKNOWN" if "UNKNOWN" in kinds else "PROVED"
-    line = others[0][1].text(kernel.file) if others else \
+    kind = "REFUTED" if others else "REFUTED (semantics)" if "REFUTED" in kinds else \
+        "UNKNOWN" if "UNKNOWN" in kinds else "PROVED"
+    line = others[0].text(kernel.file) if others else \
         next((verdict.line() for verdict in verdicts if verdict.kind != "PROVED"), verdicts[0].line())
     return kind, line, all(_is_meant(verdict) for verdict in verdicts)
 
@@ -179,11 +183,10 @@ def _alone(manifest: "Mapping[str, Any]", target: str, launch: "Mapping[str, Any
     passed = {"scratch", "local", "state"}
     if not any(argument["buffer"] in passed for argument in launch["arguments"]):
         own = {argument["number"] for argument in launch["arguments"] if argument["buffer"] == "results"}
-        others = {argument["number"] for other in launches if other is not launch for argument in other["arguments"] if argument["buffer"] == "results"}
-        if not own & others:
-            launches = [launch]
-            results = [{**result, "bytes": result["bytes"] if number in own else 0} for number, result in enumerate(results)]
-    return {"aliases": manifest["aliases"], "results": results, "files": manifest["files"], "targets": {target: {"launches": launches}}}
+        launches = [launch]
+        results = [{**result, "bytes": result["bytes"] if number in own else 0} for number, result in enumerate(results)]
+    return {"aliases": manifest["aliases"], "results": results, "files": manifest["files"],
+            "targets": {target: {"launches": launches}}}
 
 
 class Kernels:
@@ -202,7 +205,8 @@ class Kernels:
                 for source in programs.programs(run.load(str(file), None, {}), False):
                     texts, about = pipeline.files(source, list(TARGETS), None, False, None)
                     if set(about["targets"]) >= set(TARGETS):
-                        self.known[file].append((source, {key: text for key, text in texts.items() if isinstance(text, str)}, about))
+                        words = {key: text for key, text in texts.items() if isinstance(text, str)}
+                        self.known[file].append((source, words, about))
             except Exception as error:      # a file that gen refuses
                 self.left_out[type(error).__name__] += 1
         return self.known[file]
@@ -225,9 +229,14 @@ class Kernels:
                 self.kernels[key] = None
         return self.kernels[key]
 
-    def _kernel(self, file: Path, source: "Any", texts: "Dict[str, str]", about: "Dict[str, Any]", target: str, launch: "Mapping[str, Any]") -> Kernel:
+    def _kernel(self, file: Path, source: "Any", texts: "Dict[str, str]", about: "Dict[str, Any]", target: str,
+                launch: "Mapping[str, Any]") -> Kernel:
         if sum(argument["bytes"] for argument in launch["arguments"]) > MOST_BYTES:
             raise NotRun("larger than is run")
+        own = {argument["number"] for argument in launch["arguments"] if argument["buffer"] == "results"}
+        if any(argument["number"] in own for other in about["targets"][target]["launches"] if other is not launch
+               for argument in other["arguments"] if argument["buffer"] == "results"):
+            raise NotRun("a result of several launches")
         name = about["files"][target]
         header = texts.get(about["files"].get("header", ""), "")
         if "atomic" in texts[name]:
@@ -238,8 +247,9 @@ class Kernels:
             raise NotRun("the text does not compile")
         if seen.fault:
             raise NotRun(f"the unchanged kernel has a fault: {seen.fault}")
-        made = Kernel(file.stem, target, name, texts, header, launch, _alone(about, target, launch), source.whole.computation, baseline, seen, None,
-                      places(texts[name].split("/* ---- without vectors", 1)[0], launch["kernel"]))
+        changes = places(texts[name].split("/* ---- without vectors", 1)[0], launch["kernel"])
+        made = Kernel(file.stem, target, name, texts, header, launch, _alone(about, target, launch),
+                      source.whole.computation, baseline, seen, None, changes)
         kind, _, _ = verdict_of(made, texts[name], False)
         if kind != "PROVED":
             raise NotRun(f"the unchanged kernel is {kind}")
@@ -254,8 +264,10 @@ def files(random_: random.Random) -> "List[Path]":
 
 
 def drawn(seed: int, faults: int, names: "Sequence[str]" = (), semantics: int = SEMANTICS) -> "Iterator[Judged]":
-    """Draw mutants until `faults` of them have a fault. names: fixtures to draw from, instead of all files. semantics: as
-    SEMANTICS.
+    """Draw mutants until `faults` of them have a fault.
+
+    names: fixtures to draw from, instead of all files.
+    semantics: replaces SEMANTICS.
     """
     random_ = random.Random(seed)
     chosen = [ROOT / f"tests/kernels/{name}.hlo" for name in names] or files(random_)
@@ -284,12 +296,14 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
     at, end, words = random_.choice(kernel.changes[kind])
     text = kernel.texts[kernel.file]
     line = text.count("\n", 0, at) + 1
-    mutant = Mutant(text[:at] + words + text[end:], f"{kernel.file}:{line}: {text[at:end] or 'guard'} -> {words}", kind)
+    what = f"{kernel.file}:{line}: {text[at:end] or 'guard'} -> {words}"
+    mutant = Mutant(text[:at] + words + text[end:], what, kind)
     if mutant.text in kernel.tried:
         return None
     kernel.tried.add(mutant.text)
     try:
-        seen = observed(folder, mutant.text, kernel.header, kernel.launch, kernel.manifest, kernel.target, kernel.baseline)
+        seen = observed(folder, mutant.text, kernel.header, kernel.launch, kernel.manifest, kernel.target,
+                        kernel.baseline)
     except NotRun:
         return None
     if seen is None:        # the text does not compile
@@ -304,7 +318,8 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
     verdict, why, _ = verdict_of(kernel, mutant.text, semantics)
     if verdict == "REFUTED" and change not in FAULTS:
         change = _replayed(kernel, mutant.text, why, folder) or change
-    return Judged(f"{kernel.name} {kernel.launch['kernel']}", kernel.target, mutant, change, verdict, why, kernel.meant if semantics else None)
+    return Judged(f"{kernel.name} {kernel.launch['kernel']}", kernel.target, mutant, change, verdict, why,
+                  kernel.meant if semantics else None)
 
 
 def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:
@@ -312,8 +327,8 @@ def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:
     for given in re.findall(r"(?:\bp\d+(?:@\d)? =|parameter's value is) (-?\d+)", why):
         for size in (4, 8):
             baseline = kernel.baseline.with_suffix(f".{given}.{size}")
-            seen = [observed(folder, each, kernel.header, kernel.launch, kernel.manifest, kernel.target, baseline, f"{given}:{size}")
-                    for each in (kernel.texts[kernel.file], text)]
+            seen = [observed(folder, each, kernel.header, kernel.launch, kernel.manifest, kernel.target, baseline,
+                             f"{given}:{size}") for each in (kernel.texts[kernel.file], text)]
             if seen[0] is not None and seen[1] is not None and changed(seen[0], seen[1]) in FAULTS:
                 return changed(seen[0], seen[1])
     return ""
@@ -331,21 +346,24 @@ def wrong(judged: Judged) -> str:
 
 
 def main() -> int:
-    seed, count, semantics = (int(word) for word in [*sys.argv[1:], *("1", "100", str(SEMANTICS))[len(sys.argv) - 1:]])
+    words = [*sys.argv[1:], *("1", "100", str(SEMANTICS))[len(sys.argv) - 1:]]
+    seed, count, semantics = (int(word) for word in words)
     by: "collections.Counter[Tuple[str, str]]" = collections.Counter()
     kinds: "collections.Counter[Tuple[str, str, str]]" = collections.Counter()
     start, every = time.time(), []      # type: float, List[Judged]
     for judged in drawn(seed, count, (), semantics):
         every.append(judged)
-        meant = {True: "", False: " (semantics of the unchanged kernel not proved)", None: " (without semantics)"}[judged.meant]
-        by[judged.change, judged.verdict + ("" if judged.change in FAULTS else meant)] += 1
+        meant = {True: "", False: " (semantics of the unchanged kernel not proved)", None: " (without semantics)"}
+        by[judged.change, judged.verdict + ("" if judged.change in FAULTS else meant[judged.meant])] += 1
         if judged.change in FAULTS:
             kinds[judged.mutant.kind, judged.target, judged.verdict] += 1
         reason = wrong(judged)
         if reason:
-            print(f"{reason}: {judged.where} {judged.target} {judged.change} {judged.mutant.kind} {judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
+            print(f"{reason}: {judged.where} {judged.target} {judged.change} {judged.mutant.kind} "
+                  f"{judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
         if len(every) % 50 == 0:
-            print(f"{len(every)} mutants, {sum(kinds.values())} with a fault, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
+            print(f"{len(every)} mutants, {sum(kinds.values())} with a fault, {time.time() - start:.0f} s",
+                  file=sys.stderr, flush=True)
     for (change, verdict), number in sorted(by.items()):
         print(f"{number} mutants, {change}: {verdict}")
     for (kind, target, verdict), number in sorted(kinds.items()):
@@ -353,8 +371,8 @@ def main() -> int:
     faults = [judged for judged in every if judged.change in FAULTS]
     refuted = sum(1 for judged in faults if judged.verdict == "REFUTED")
     false = sum(1 for judged in every if judged.change not in FAULTS and wrong(judged))
-    print(f"{refuted} of {len(faults)} mutants with a fault are refuted; {false} of {len(every) - len(faults)} other mutants are refuted wrongly; "
-          f"{time.time() - start:.0f} s")
+    print(f"{refuted} of {len(faults)} mutants with a fault are refuted; "
+          f"{false} of {len(every) - len(faults)} other mutants are refuted wrongly; {time.time() - start:.0f} s")
     return int(refuted < 0.99 * len(faults) or false > 0)
 
 

@@ -147,7 +147,8 @@ static void touch(uintptr_t address, size_t bytes, bool write) {
     if (offset >= block.bytes || bytes > block.bytes - offset) leave("outside", from / WINDOW);
     count(from / WINDOW, offset, bytes, write);
     for (size_t n = offset; n < offset + bytes; ++n) {
-      if (!between_items(block.states[n], write) || !between_groups(block.states[n], write)) leave("race", from / WINDOW);
+      if (!between_items(block.states[n], write) || !between_groups(block.states[n], write))
+        leave("race", from / WINDOW);
       if (write) block.written[n] = 1;
       else if (block.in_place && block.written[n]) ++overwritten;
     }
@@ -183,8 +184,8 @@ struct Location {
 static bool in_text(const Location *at) { return active && at->file && strstr(at->file, text_name.c_str()); }
 
 extern "C" {
-#define SIZE(n)                                                     \
-  void __asan_load##n(uintptr_t at) { touch(at, n, false); }        \
+#define SIZE(n)                                              \
+  void __asan_load##n(uintptr_t at) { touch(at, n, false); } \
   void __asan_store##n(uintptr_t at) { touch(at, n, true); }
 SIZE(1)
 SIZE(2)
@@ -241,7 +242,8 @@ void __asan_register_globals(Global *of, size_t count) {
       if (at % 8 == 0) *(signed char *)(SHADOW + (at >> 3)) = -1;
       else if (at == one.start + one.bytes) *(signed char *)(SHADOW + (at >> 3)) = (signed char)(at & 7);
     if (is_shared(one))
-      shared_arrays.push_back({one.start, one.bytes, std::vector<State>(one.bytes), std::vector<uint32_t>(one.bytes, 0xffffffff)});
+      shared_arrays.push_back(
+          {one.start, one.bytes, std::vector<State>(one.bytes), std::vector<uint32_t>(one.bytes, 0xffffffff)});
   }
 }
 
@@ -268,8 +270,8 @@ static ucontext_t scheduler, contexts[1024];
 static const void *waits[1024]; // the barrier at which an item waits
 static bool ended[1024];
 static unsigned items;
-static void (*call)(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
-                    void *, void *, void *);
+static void (*call)(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                    void *, void *, void *, void *);
 static void *pointers[16];
 
 static void run_kernel(void) {
@@ -298,9 +300,7 @@ void barrier(unsigned) {
   const unsigned self = item;
   waits[self] = __builtin_return_address(0);
   if (items == 1) ++phases[0];
-  else {
-    swapcontext(&contexts[self], &scheduler);
-  }
+  else { swapcontext(&contexts[self], &scheduler); }
 }
 void mut_barrier(void) {
   enter();
@@ -317,7 +317,8 @@ static void opencl_group(unsigned threads) {
     return;
   }
   if (!stacks)
-    stacks = (char *)mmap(NULL, (size_t)threads * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    stacks = (char *)mmap(NULL, (size_t)threads * STACK, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   for (unsigned t = 0; t < threads; ++t) {
     getcontext(&contexts[t]);
     contexts[t].uc_stack.ss_sp = stacks + (size_t)t * STACK;
@@ -363,13 +364,20 @@ int main(int argc, char **argv) {
   const char *library = argv[1], *kernel = argv[2], *baseline = argv[7];
   target = argv[3];
   text_name = "mutant.";
-  const unsigned groups = (unsigned)atoi(argv[4]), threads = (unsigned)atoi(argv[5]), variants = (unsigned)atoi(argv[6]);
+  const unsigned groups = (unsigned)atoi(argv[4]), threads = (unsigned)atoi(argv[5]),
+                 variants = (unsigned)atoi(argv[6]);
   items = threads;
   const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  check(mmap((void *)SHADOW, (size_t)1 << 44, PROT_READ | PROT_WRITE, how | MAP_FIXED, -1, 0) != MAP_FAILED, "no shadow");
+  check(mmap((void *)SHADOW, (size_t)1 << 44, PROT_READ | PROT_WRITE, how | MAP_FIXED, -1, 0) != MAP_FAILED,
+        "no shadow");
   int at = 8;
   for (; at < argc && strcmp(argv[at], "--"); ++at)
-    blocks.push_back({(size_t)strtoull(argv[at], NULL, 10), strchr(argv[at], 'w') != NULL, strchr(argv[at], 'i') != NULL, NULL, {}, {}});
+    blocks.push_back({(size_t)strtoull(argv[at], NULL, 10),
+                      strchr(argv[at], 'w') != NULL,
+                      strchr(argv[at], 'i') != NULL,
+                      NULL,
+                      {},
+                      {}});
   space = (unsigned char *)mmap(NULL, (blocks.size() + 1) * WINDOW, PROT_READ | PROT_WRITE, how, -1, 0);
   check(space != MAP_FAILED, "no address space");
   for (size_t k = 0; k < blocks.size(); ++k) blocks[k].start = space + k * WINDOW + WINDOW / 2;
@@ -426,7 +434,9 @@ int main(int argc, char **argv) {
       block.written.assign(block.bytes, 0);
       for (size_t n = 0; n + 4 <= block.bytes; n += 4) {
         const uint64_t x = mixed(++random);
-        const uint32_t small = (uint32_t)(x >> 40) & 15, word = x & 1 ? small : x & 2 ? (uint32_t)(x >> 8) : (uint32_t)(x >> 32) & 0x3fffffffu;
+        const uint32_t small = (uint32_t)(x >> 40) & 15, word = x & 1   ? small
+                                                                : x & 2 ? (uint32_t)(x >> 8)
+                                                                        : (uint32_t)(x >> 32) & 0x3fffffffu;
         const bool high = wide && n % 8;
         const uint32_t given = fill ? (uint32_t)(strtoll(fill, NULL, 10) >> (high ? 32 : 0)) : word;
         memcpy(block.start + n, &given, 4);

@@ -11,9 +11,11 @@ from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
-CHECKS = ["-O0", "-w", "-fPIC", "-fsanitize=address", "-fsanitize=bounds,unsigned-integer-overflow,signed-integer-overflow,integer-divide-by-zero",
-          "-fsanitize=shift-exponent", "-mllvm", "-asan-instrumentation-with-call-threshold=0", "-mllvm", "-asan-use-after-return=never"]
-OPENCL = ["-x", "cl", "-cl-std=CL1.2", "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-finclude-default-header", "-ffp-contract=off"]
+CHECKS = ["-O0", "-w", "-fPIC", "-fsanitize=address,bounds,unsigned-integer-overflow,signed-integer-overflow",
+          "-fsanitize=integer-divide-by-zero,shift-exponent",
+          "-mllvm", "-asan-instrumentation-with-call-threshold=0", "-mllvm", "-asan-use-after-return=never"]
+OPENCL = ["-x", "cl", "-cl-std=CL1.2", "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-finclude-default-header",
+          "-ffp-contract=off"]
 COMMANDS = {
     "opencl": ["clang", *OPENCL],
     "cuda": ["clang++", "-x", "c++", "-std=c++17", "-ffp-contract=off", f"-I{ROOT}/tests"],
@@ -29,7 +31,10 @@ class NotRun(Exception):
 
 @dataclass(frozen=True)
 class Seen:
-    """The result of a run. fault: the first word of a fault (see observe.cpp), or "". places, values: as in observe.cpp.
+    """The result of a run.
+
+    fault: the fault that ended the run, as in observe.cpp, or "".
+    unwritten, overwritten, uninitialised, places, values: as in observe.cpp.
     lines: the lines where integer arithmetic leaves its type.
     """
 
@@ -45,10 +50,13 @@ class Seen:
 def prepared(folder: Path) -> None:
     """Build in a folder what each run needs: the program that runs a library, and the built-in functions of OpenCL."""
     for name in ("cuda_runtime.h", "cuda_fp16.h"):
-        (folder / name).write_text('#include "cuda_on_cpu.h"\n#undef __syncthreads\nextern "C" void mut_barrier(void);\n'
+        (folder / name).write_text('#include "cuda_on_cpu.h"\n#undef __syncthreads\n'
+                                   'extern "C" void mut_barrier(void);\n'
                                    "#define __syncthreads() (mut_barrier(), sett_barrier(__LINE__))\n")
-    _run([*_command("cuda", folder), "-x", "c++-header", str(folder / "cuda_runtime.h"), "-o", str(folder / "cuda.pch")])
-    _run(["clang++", "-std=c++17", "-O2", "-rdynamic", str(HERE / "observe.cpp"), "-o", str(folder / "observe"), "-Wl,--no-as-needed", "-lm", "-ldl"])
+    _run([*_command("cuda", folder), "-x", "c++-header", str(folder / "cuda_runtime.h"),
+          "-o", str(folder / "cuda.pch")])
+    _run(["clang++", "-std=c++17", "-O2", "-rdynamic", str(HERE / "observe.cpp"), "-o", str(folder / "observe"),
+          "-Wl,--no-as-needed", "-lm", "-ldl"])
     _run(["clang", *OPENCL, *CHECKS, "-c", str(HERE / "observe.cl"), "-o", str(folder / "builtins.o")])
 
 
@@ -69,7 +77,8 @@ def launcher(text: str, launch: "Mapping[str, Any]", target: str) -> "Tuple[str,
     kernel, count = launch["kernel"], len(launch["arguments"])
     given = ", ".join(f"b[{n}]" for n in range(count))
     if target == "c":
-        return f"\nvoid mut_enter(size_t);\nint mut_launch(int variant, void **b)\n{{\n  for (size_t n = 0; n < {launch['blocks']}; ++n) {{\n" \
+        return "\nvoid mut_enter(size_t);\nint mut_launch(int variant, void **b)\n{\n" \
+               f"  for (size_t n = 0; n < {launch['blocks']}; ++n) {{\n" \
                f"    mut_enter(n);\n    {kernel}({given}, n);\n  }}\n  return 0;\n}}\n", 1
     if target == "opencl":
         return "", 1
@@ -77,23 +86,23 @@ def launcher(text: str, launch: "Mapping[str, Any]", target: str) -> "Tuple[str,
     if templates and re.fullmatch(r"bool \w+", templates[1]) is None:
         raise NotRun("a template with other parameters")
     names = [f"{kernel}<true>", f"{kernel}<false>"] if templates else [kernel]
-    calls = "".join(f"  if (variant == {n}) return cudaLaunchKernel((const void *){name}, dim3({launch['blocks']}), dim3({launch['threads']}), arguments, 0, 0);\n"
+    grid = f"dim3({launch['blocks']}), dim3({launch['threads']}), arguments, 0, 0"
+    calls = "".join(f"  if (variant == {n}) return cudaLaunchKernel((const void *){name}, {grid});\n"
                     for n, name in enumerate(names))
     pointers = ", ".join(f"&b[{n}]" for n in range(count))
     quiet = '__attribute__((no_sanitize("address")))'
-    return f'\nextern "C" int mut_launch(int variant, void **b)\n{{\n  void *arguments[] = {{{pointers}}};\n  sett_cuda_order = 0;\n{calls}  return 1;\n}}\n' \
+    return '\nextern "C" int mut_launch(int variant, void **b)\n{\n' \
+           f"  void *arguments[] = {{{pointers}}};\n  sett_cuda_order = 0;\n{calls}  return 1;\n}}\n" \
            f'extern "C" {quiet} unsigned mut_group(void) {{ return blockIdx.x + gridDim.x * blockIdx.y; }}\n' \
            f'extern "C" {quiet} unsigned mut_item(void) {{ return (unsigned)sett.current; }}\n', len(names)
 
 
-def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str) -> "Tuple[List[str], List[int]]":
+def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tuple[List[str], List[int]]":
     """Return the blocks of memory of a launch, as observe.cpp expects them, and the block of each pointer."""
     same = {("results", alias["result"]): ("params", alias["parameter"]) for alias in manifest["aliases"]}
     known: "Dict[Tuple[Any, ...], int]" = {}
     sizes: "List[int]" = []
     flags: "List[str]" = []
-    others = {(argument["buffer"], argument["number"]) for other in manifest["targets"][target]["launches"]
-              if other["kernel"] != launch["kernel"] for argument in other["arguments"] if argument["buffer"] == "results"}
     pointers: "List[int]" = []
     for argument in launch["arguments"]:
         own = argument["buffer"], argument["number"]
@@ -103,7 +112,7 @@ def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target
         if key not in known:
             known[key] = len(sizes)
             sizes.append(0)
-            flags.append("w" if argument["buffer"] != "params" and own not in others else "")
+            flags.append("w" if argument["buffer"] != "params" else "")
         at = known[key]
         sizes[at] = max(sizes[at], argument["bytes"])
         if own in same or own in same.values():
@@ -112,13 +121,13 @@ def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target
     return [f"{size}:{flag}" for size, flag in zip(sizes, flags)], pointers
 
 
-def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str, baseline: Path,
-             fill: str = "") -> "Optional[Seen]":
+def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]",
+             target: str, baseline: Path, fill: str = "") -> "Optional[Seen]":
     """Return what a kernel does; None if its text does not compile. fill: the content of its memory
     (SETT_FILL of observe.cpp).
     """
     more, variants = launcher(text, launch, target)
-    blocks, pointers = blocks_of(launch, manifest, target)
+    blocks, pointers = blocks_of(launch, manifest)
     file = folder / f"mutant.{SUFFIX[target]}"
     for name in re.findall(r'#include "(\w+\.h)"', text):
         (folder / name).write_text(header)
@@ -131,8 +140,9 @@ def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", 
     except NotRun:
         return None
     _run(["ld.lld", "-shared", str(folder / "mutant.o"), *builtins, "-o", str(library)])
-    said = _run([str(folder / "observe"), str(library), launch["kernel"], target, str(launch["blocks"]), str(launch["threads"]), str(variants),
-                 str(baseline), *blocks, "--", *map(str, pointers)], fill).splitlines()[-1].split()
+    size = [str(launch["blocks"]), str(launch["threads"]), str(variants)]
+    said = _run([str(folder / "observe"), str(library), launch["kernel"], target, *size, str(baseline), *blocks, "--",
+                 *map(str, pointers)], fill).splitlines()[-1].split()
     if said[0] != "done":
         return Seen(" ".join(said))
     numbers = [int(word) for word in said[1:]]

@@ -25,8 +25,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Path]":
 
 def seen(folder: Path, target: str, text: str, baseline: Path, in_place: bool = False) -> Seen:
     launch = {"kernel": "k", "blocks": 4, "threads": 1 if target == "c" else 16, "arguments": [
-        {"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": 256} for name, buffer in (("p0", "params"), ("r0", "results"))]}
-    manifest: "Dict[str, Any]" = {"aliases": [{"result": 0, "parameter": 0}] * in_place, "targets": {target: {"launches": [launch]}}}
+        {"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": 256}
+        for name, buffer in (("p0", "params"), ("r0", "results"))]}
+    manifest: "Dict[str, Any]" = {"aliases": [{"result": 0, "parameter": 0}] * in_place,
+                                  "targets": {target: {"launches": [launch]}}}
     found = observed(folder, text, "", launch, manifest, target, baseline)
     assert found is not None, text
     return found
@@ -45,7 +47,8 @@ OPENCL = """__kernel void k(__global const float *p0, __global float *r0) {{
   {}
 }}
 """
-C = "#include <stddef.h>\nstatic void k(const float *p0, float *r0, size_t number) {{\n  const unsigned g = (unsigned)number;\n  {}\n}}\n"
+C = "#include <stddef.h>\nstatic void k(const float *p0, float *r0, size_t number) {{\n" \
+    "  const unsigned g = (unsigned)number;\n  {}\n}}\n"
 BARRIER = {"cuda": "__syncthreads();", "opencl": "barrier(CLK_LOCAL_MEM_FENCE);"}
 TILE = "tile[t] = p0[g * 16 + t]; {} r0[g * 16 + t] = tile[15 - t];"
 MOVE = "for (unsigned t = 0; t < 16; ++t) r0[g * 16 + t] = p0[g * 16 + t];"
@@ -74,13 +77,16 @@ def test_a_run_finds_each_fault(folder: Path, target: str, was: str, now: str, c
     before = seen(folder, target, text.format(TILE.format(BARRIER[target])), tmp_path / "baseline")
     assert changed(before, before) == "nothing"
     assert was in TILE.format("BARRIER")
-    after = seen(folder, target, text.format(TILE.format("BARRIER").replace(was, now, 1).replace("BARRIER", BARRIER[target])), tmp_path / "baseline")
+    body = TILE.format("BARRIER").replace(was, now, 1).replace("BARRIER", BARRIER[target])
+    after = seen(folder, target, text.format(body), tmp_path / "baseline")
     assert changed(before, after) == change, after
 
 
 @pytest.mark.parametrize("was, now, change", [
-    ("p0[g * 16 + t]", "p0[g * 16 + t]", "nothing"), ("t < 16", "t <= 16", "race"), ("t < 16", "t < 15", "unwritten"), ("g * 16 + t];", "g * 16 + t + 1];", "outside"),
-    ("for", "float x[4]; x[g + 1] = 1; for", "outside"), ("for", "float x[4]; float *y = x + 2; y[g] = 1; for", "outside"),
+    ("p0[g * 16 + t]", "p0[g * 16 + t]", "nothing"), ("t < 16", "t <= 16", "race"), ("t < 16", "t < 15", "unwritten"),
+    ("g * 16 + t];", "g * 16 + t + 1];", "outside"),
+    ("for", "float x[4]; x[g + 1] = 1; for", "outside"),
+    ("for", "float x[4]; float *y = x + 2; y[g] = 1; for", "outside"),
     ("p0[g * 16 + t]", "p0[g * 16 + t / (g % 2)]", "division"),
 ])
 def test_a_run_of_c_finds_each_fault(folder: Path, was: str, now: str, change: str, tmp_path: Path) -> None:
@@ -91,13 +97,14 @@ def test_a_run_of_c_finds_each_fault(folder: Path, was: str, now: str, change: s
 
 def test_a_run_finds_a_read_of_an_overwritten_element(folder: Path, tmp_path: Path) -> None:
     before = seen(folder, "c", C.format(MOVE), tmp_path / "baseline", True)
-    after = seen(folder, "c", C.format(MOVE.replace("= p0[g * 16 + t]", "= p0[g * 16 + t - t % 2]")), tmp_path / "baseline", True)
+    text = C.format(MOVE.replace("= p0[g * 16 + t]", "= p0[g * 16 + t - t % 2]"))
+    after = seen(folder, "c", text, tmp_path / "baseline", True)
     assert (changed(before, before), changed(before, after)) == ("nothing", "overwritten")
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_mutants_with_a_fault_are_refuted() -> None:
-    """Of drawn mutants of small kernels, each mutant with a fault is refuted, and no mutant without a fault is refuted."""
+    """Of drawn mutants of small kernels, each mutant with a fault is refuted, and no other mutant is refuted."""
     found = list(drawn(7, 15, ("column_max_bf16", "moves_u16", "triangle_f32")))
     assert sum(judged.change in FAULTS for judged in found) == 15
     assert not [(judged, wrong(judged)) for judged in found if wrong(judged)]
