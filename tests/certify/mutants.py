@@ -14,6 +14,7 @@ from __future__ import annotations
 import collections
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -23,8 +24,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, 
 
 from gen import pipeline, run
 from gen.certify import Verdict, certify
-from gen.hlo.graph import Computation
+from gen.hlo.graph import Computation, HloError
 from gen.program import build as programs
+from gen.targets.tools import RunError
 from tests.certify.observed import NotRun, Seen, observed, prepared
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -34,7 +36,7 @@ TARGETS = ("opencl", "cuda", "c")
 MOST_BYTES = 1 << 20        # maximum size of all buffers of a kernel that is drawn
 EACH = 12                   # number of mutants that are drawn from a kernel at a time
 SEMANTICS = 1               # maximum number of mutants of a kernel, among EACH, whose semantics are asked about
-SECONDS = 1.5               # maximum time that the semantics of the unchanged kernel take; slower ones are skipped
+SECONDS = 0.5               # maximum time that the semantics of the unchanged kernel take; slower ones are skipped
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
 
 
@@ -184,7 +186,7 @@ def _alone(manifest: "Mapping[str, Any]", target: str, launch: "Mapping[str, Any
     if not any(argument["buffer"] in passed for argument in launch["arguments"]):
         own = {argument["number"] for argument in launch["arguments"] if argument["buffer"] == "results"}
         launches = [launch]
-        results = [{**result, "bytes": result["bytes"] if number in own else 0} for number, result in enumerate(results)]
+        results = [{**result, "bytes": result["bytes"] * (number in own)} for number, result in enumerate(results)]
     return {"aliases": manifest["aliases"], "results": results, "files": manifest["files"],
             "targets": {target: {"launches": launches}}}
 
@@ -207,7 +209,7 @@ class Kernels:
                     if set(about["targets"]) >= set(TARGETS):
                         words = {key: text for key, text in texts.items() if isinstance(text, str)}
                         self.known[file].append((source, words, about))
-            except Exception as error:      # a file that gen refuses
+            except (HloError, RunError) as error:      # a file that gen refuses
                 self.left_out[type(error).__name__] += 1
         return self.known[file]
 
@@ -348,31 +350,39 @@ def wrong(judged: Judged) -> str:
 def main() -> int:
     words = [*sys.argv[1:], *("1", "100", str(SEMANTICS))[len(sys.argv) - 1:]]
     seed, count, semantics = (int(word) for word in words)
-    by: "collections.Counter[Tuple[str, str]]" = collections.Counter()
-    kinds: "collections.Counter[Tuple[str, str, str]]" = collections.Counter()
     start, every = time.time(), []      # type: float, List[Judged]
-    for judged in drawn(seed, count, (), semantics):
-        every.append(judged)
-        meant = {True: "", False: " (semantics of the unchanged kernel not proved)", None: " (without semantics)"}
-        by[judged.change, judged.verdict + ("" if judged.change in FAULTS else meant[judged.meant])] += 1
-        if judged.change in FAULTS:
-            kinds[judged.mutant.kind, judged.target, judged.verdict] += 1
-        reason = wrong(judged)
-        if reason:
-            print(f"{reason}: {judged.where} {judged.target} {judged.change} {judged.mutant.kind} "
-                  f"{judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
-        if len(every) % 50 == 0:
-            print(f"{len(every)} mutants, {sum(kinds.values())} with a fault, {time.time() - start:.0f} s",
-                  file=sys.stderr, flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for judged in drawn(seed, count, (), semantics):
+            every.append(judged)
+            reason = wrong(judged)
+            if reason:
+                print(f"{reason}: {judged.where} {judged.target} {judged.change} {judged.mutant.kind} "
+                      f"{judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
+            if len(every) % 50 == 0:
+                faults = sum(judged.change in FAULTS for judged in every)
+                print(f"{len(every)} mutants, {faults} with a fault, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted")
+    return summary(every, time.time() - start)
+
+
+def summary(every: "Sequence[Judged]", seconds: float) -> int:
+    """Print the counts, and return the exit status."""
+    meant = {True: " (semantics of the unchanged kernel proved)", False: " (semantics of the unchanged kernel not proved)",
+             None: " (without semantics)"}
+    by = collections.Counter((judged.change, judged.verdict + ("" if judged.change in FAULTS else meant[judged.meant]))
+                             for judged in every)
     for (change, verdict), number in sorted(by.items()):
         print(f"{number} mutants, {change}: {verdict}")
+    faults = [judged for judged in every if judged.change in FAULTS]
+    kinds = collections.Counter((judged.mutant.kind, judged.target, judged.verdict) for judged in faults)
     for (kind, target, verdict), number in sorted(kinds.items()):
         print(f"{number} mutants with a fault, {kind}, {target}: {verdict}")
-    faults = [judged for judged in every if judged.change in FAULTS]
     refuted = sum(1 for judged in faults if judged.verdict == "REFUTED")
     false = sum(1 for judged in every if judged.change not in FAULTS and wrong(judged))
     print(f"{refuted} of {len(faults)} mutants with a fault are refuted; "
-          f"{false} of {len(every) - len(faults)} other mutants are refuted wrongly; {time.time() - start:.0f} s")
+          f"{false} of {len(every) - len(faults)} other mutants are refuted wrongly; {seconds:.0f} s")
     return int(refuted < 0.99 * len(faults) or false > 0)
 
 
