@@ -361,7 +361,8 @@ def main() -> int:
                       f"{judged.mutant.what}: {judged.verdict} {judged.why}", flush=True)
             if len(every) % 50 == 0:
                 faults = sum(judged.change in FAULTS for judged in every)
-                print(f"{len(every)} mutants, {faults} with a fault, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
+                print(f"{len(every)} mutants, {faults} with a fault, {time.time() - start:.0f} s",
+                      file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("interrupted")
     return summary(every, time.time() - start)
@@ -369,8 +370,8 @@ def main() -> int:
 
 def summary(every: "Sequence[Judged]", seconds: float) -> int:
     """Print the counts, and return the exit status."""
-    meant = {True: " (semantics of the unchanged kernel proved)", False: " (semantics of the unchanged kernel not proved)",
-             None: " (without semantics)"}
+    meant = {True: " (semantics of the unchanged kernel proved)", None: " (without semantics)",
+             False: " (semantics of the unchanged kernel not proved)"}
     by = collections.Counter((judged.change, judged.verdict + ("" if judged.change in FAULTS else meant[judged.meant]))
                              for judged in every)
     for (change, verdict), number in sorted(by.items()):
