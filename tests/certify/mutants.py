@@ -38,6 +38,7 @@ EACH = 12                   # number of mutants that are drawn from a kernel at 
 SEMANTICS = 1               # maximum number of mutants of a kernel, among EACH, whose semantics are asked about
 SECONDS = 0.5               # maximum time that the semantics of the unchanged kernel take; slower ones are skipped
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
+NO_FAULTS = ("elements", "accesses", "values", "nothing")
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def changed(before: Seen, after: Seen) -> str:
     lanes, misaligned, division, trap, endless: the run ends for another reason.
     uninitialised: shared memory is read before it is written.
     wraps: integer arithmetic leaves its type on another line than before, and the run has no fault.
-    elements: the run has no fault, but other accesses. values: the accesses are the same, the results differ.
+    elements: the accesses and the results differ. accesses: only the accesses differ. values: only the results differ.
     nothing: accesses and results are the same.
     """
     if after.fault:
@@ -155,7 +156,7 @@ def changed(before: Seen, after: Seen) -> str:
     if after.lines - before.lines:
         return "wraps"
     if after.places != before.places:
-        return "elements"
+        return "elements" if after.values != before.values else "accesses"
     return "values" if after.values != before.values else "nothing"
 
 
@@ -311,7 +312,7 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
     if seen is None:        # the text does not compile
         return None
     change = changed(kernel.seen, seen)
-    semantics = semantics and change in ("elements", "values", "nothing")
+    semantics = semantics and change in NO_FAULTS
     if semantics and kernel.meant is None and not kernel.slow:
         start = time.thread_time()
         kernel.meant = verdict_of(kernel, text, True)[2]
@@ -340,9 +341,9 @@ def wrong(judged: Judged) -> str:
     """Return the reason why the two judgements of a mutant do not agree, or ""."""
     if judged.change in FAULTS:
         return "" if judged.verdict == "REFUTED" else "a fault that is not refuted"
-    if judged.verdict == "REFUTED" and judged.change in ("elements", "values", "nothing"):
+    if judged.verdict == "REFUTED" and judged.change in NO_FAULTS:
         return "refuted without a fault"
-    if judged.verdict == "REFUTED (semantics)" and judged.change == "nothing":
+    if judged.verdict == "REFUTED (semantics)" and judged.change in ("accesses", "nothing"):
         return "semantics refuted without a change"
     return ""
 
