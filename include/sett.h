@@ -68,7 +68,7 @@ THE MODEL
   sett_any_convert       the same function in another notation, or a no, with values that no layout in that notation can have
       f32[64,64]{1,0:T(32,32)(16,16)}       to CuTe      ((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024)), to oneDNN AB2a2b16a16b
       {dim0 = [[1], [3]]} -> {offset = 4}   to CuTe      S<1,0,1> o 0 o 4:1
-      2x17x3x3@aBcd16b                      to CuTe      no: 17 is no multiple of 16
+      2x17x3x3@aBcd16b                      to CuTe      no: the digits do not divide the size of their dimension: ..
 
   sett_any_move          the cheapest plan that moves an array from one distribution over threads to another, by registers, shuffles or
                          shared memory (sett_move.h)
