@@ -388,6 +388,8 @@ class Reader:
             self._take(")")
             self._take(";")
             return Node("do", token, body, condition)
+        if text == "switch":
+            return self._switch(token)
         if text in ("break", "continue"):
             self._take()
             self._take(";")
@@ -399,12 +401,42 @@ class Reader:
             return Node("return", token, value)
         if text in ("asm", "__asm__"):
             return self._assembly(token)
-        if text in ("switch", "goto", "case"):
+        if text in ("goto", "case", "default"):
             raise Unknown(text, token)
         if text in ("typedef", "enum", "struct", "union", "static", "__shared__", "extern", "constexpr", *_ATTRIBUTES) or \
                 text in _WORDS or self.is_type(token) and self._ahead().text not in ("(", "{"):
             return self._declaration()
         return Node("expression", token, self._ended(self._expression()))
+
+    def _switch(self, at: Token) -> Node:
+        """Read a switch as a chain of ifs. Each case must end with a break or a return."""
+        self._take()
+        self._take("(")
+        value = self._expression()
+        self._take(")")
+        self._take("{")
+        name = Node("name", at, "switch value")     # no name in a text contains a space
+        chain: "List[Tuple[Optional[Node], Node]]" = []
+        while not self._has("}"):
+            condition: "Optional[Node]" = None
+            first, default = self.token, False
+            while self.token.text in ("case", "default"):
+                default |= self.token.text == "default"
+                if self._take().text == "case":
+                    equal = Node("binary", first, "==", name, self._expression())
+                    condition = equal if condition is None else Node("binary", first, "||", condition, equal)
+                self._take(":")
+            statements: "List[Node]" = []
+            while self.token.text not in ("case", "default", "}"):
+                statements.append(self._statement())
+            chain.append((None if default else condition, _case(Node("block", first, statements))))
+        others = [body for condition, body in chain if condition is None]
+        made = others[0] if others else Node("block", at, [])
+        for condition, body in reversed(chain):
+            if condition is not None:
+                made = Node("if", body.at, condition, body, made)
+        declared = Node("declare", at, Node("typeof", at, value), [(name.parts[0], Node("typeof", at, value), value, False)])
+        return Node("block", at, [declared, made])
 
     def _assembly(self, at: Token) -> Node:
         """Read an assembly statement without instructions, which only hides a value from the compiler."""
@@ -605,3 +637,22 @@ def _counted_down(loop: Node) -> Node:
     less = Node("expression", at, Node("assign", at, "-", name, Node("number", at, "1")))
     inner = body.parts[0] if body.kind == "block" else [body]
     return Node("for", loop.at, first, Node("binary", until.at, ">", name, limit), None, Node("block", body.at, [less, *inner]))
+
+
+def _case(block: Node) -> Node:
+    """Return the statements of a case of a switch without the break at their end."""
+    statements = block.parts[0]
+    last = statements[-1] if statements else None
+    inner = Node("block", block.at, statements[:-1]) if last is not None and last.kind == "break" else \
+        Node("block", block.at, [*statements[:-1], _case(last)]) if last is not None and last.kind == "block" else \
+        block if last is not None and last.kind == "return" else None
+    if inner is None or _leaves(inner):
+        raise Unknown("a case that does not end with its only break", block.at)
+    return inner
+
+
+def _leaves(part: object) -> bool:
+    """Return true if a break in a tree leaves a statement around the tree."""
+    if isinstance(part, Node):
+        return part.kind == "break" or part.kind not in ("for", "do") and any(_leaves(of) for of in part.parts)
+    return isinstance(part, (list, tuple)) and any(_leaves(of) for of in part)
