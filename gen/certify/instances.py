@@ -440,6 +440,8 @@ class Instances:
         for part in (item, by):
             if not part.is_constant:
                 raise self._need(part, "a shuffle")
+        if width > lanes or width & width - 1 or width < 1:
+            return expressions.lost("a shuffle of a width that no warp has", of.size)
         (own,) = when.item.free
         t, away = item.constant, by.constant
         lane = t % lanes

@@ -305,6 +305,7 @@ WARPS = "__shared__ float part[2]; float a = p0[g * 64 + t]; for (unsigned apart
     ("opencl", 16, TREE, ("barrier(CLK_LOCAL_MEM_FENCE)", ";"), "not proved"),
     ("cuda", 32, LANES, ("", ""), "proved"),
     ("cuda", 32, LANES, ("apart, 32", "apart, 16"), "not proved"),
+    ("cuda", 32, LANES, ("apart, 32", "apart, 64"), "not proved"),
     ("cuda", 32, LANES, ("apart > 0", "apart > 1"), "not proved"),
     ("cuda", 32, LANES, ("a += __shfl", "if (t < 8) a += __shfl"), "not proved"),
     ("cuda", 32, LANES, ("k * 32 + t", "k * 32 + (t & 15)"), "not proved"),
