@@ -29,7 +29,7 @@ from gen.certify.terms import FALSE, TRUE, ZERO, Atom, Condition, Printer, Term,
 from gen.certify.values import Memory
 
 MOST_PARTS = 600_000  # maximum number of parts of values that are evaluated for one launch
-MOST_SECONDS = 25.0  # maximum time of the evaluation of one launch
+MOST_SECONDS = 12.0  # maximum processor time of the evaluation of one launch
 MOST_STORED = 300_000  # maximum number of stores to one array that are enumerated
 SAMPLES = 5  # number of steps at which addresses are paired
 
@@ -120,7 +120,7 @@ class Instances:
         self.opens: "Dict[Expression, Condition]" = {}
         self.pieces: "Dict[Tuple[Expression, int, int], Expression]" = {}
         self.opened: "Dict[Condition, Condition]" = {}
-        self.parts, self.until = 0, time.perf_counter() + MOST_SECONDS
+        self.parts, self.until = 0, time.thread_time() + MOST_SECONDS
 
     # ---- variables ----
 
@@ -332,7 +332,7 @@ class Instances:
                         result, request = found, None
                     else:
                         self.parts += 1
-                        if self.parts > MOST_PARTS or not self.parts & 255 and time.perf_counter() > self.until:
+                        if self.parts > MOST_PARTS or not self.parts & 255 and time.thread_time() > self.until:
                             raise NotFollowed("values of too many elements")
                         stack.append((key, self._made(one, at)))
                         try:
@@ -785,6 +785,10 @@ class Instances:
 
 def _points(atoms: "Sequence[Atom]", path: "Sequence[Condition]", of: "Sequence[Term]") -> "Iterator[Tuple[Any, Any]]":
     """Yield the values of variables that satisfy conditions, each with the values of terms."""
+    if not atoms:
+        if all(c.kind == "true" for c in path) and all(term.is_constant for term in of):
+            yield (), tuple(term.constant for term in of)
+            return
     names = {atom: f"v{n}" for n, atom in enumerate(atoms)}
     lines, waiting = ["def each():"], list(path)
     for n in range(len(atoms) + 1):
@@ -797,7 +801,7 @@ def _points(atoms: "Sequence[Atom]", path: "Sequence[Condition]", of: "Sequence[
     lines.append(" " * len(lines) + f"yield ({values}), ({''.join(f'{terms.python(term, names)}, ' for term in of)})")
     scope: "Dict[str, Any]" = {}
     exec("\n".join(lines), scope)
-    return scope["each"]()
+    yield from scope["each"]()
 
 
 def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
@@ -1017,7 +1021,7 @@ class Comparison:
 
     def same(self, does: Expression, says: Expression) -> bool:
         """Return true if two values depend on the same elements, at the steps of this comparison."""
-        if time.perf_counter() > self.instances.until:
+        if time.thread_time() > self.instances.until:
             raise NotFollowed("values of too many elements")
         wanted = self._wanted(says)
         one = self.of(says, [], -1 if wanted else 0)
