@@ -67,14 +67,13 @@ and writes in place; and they assume that the kernel has no race.
 
 These kinds are not proved, for these reasons:
 
-- sums of more elements than a launch's evaluation may take (`values of too many elements`: instances.py has limits of
-  parts and of seconds), such as products of large matrices on a CPU, whose tiles are arrays of a work-item;
+- sums of more elements than the evaluation of a launch may take (`values of too many elements`: instances.py limits the
+  parts of values and the processor time), such as products of large matrices in register tiles or in shared memory;
 - scatters, select-and-scatters, sorts and top-k: `ops.py` has no row for them, because data select the written places;
 - results that atomic operations combine: the walks do not follow the values in memory that other work-items change;
 - reductions by a combination of operations, such as a mean with a variance: their operands are no multiset;
 - loops and branches of a program; types of less than a byte; elements that calls pass in a part of a larger buffer;
 - loops of a text that break, or whose body may return;
-- pointers in arrays, which the tiles of products for CUDA have;
 - a constant that selects between two operands: the text reads one of them, or both.
 
 If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
