@@ -5,8 +5,8 @@ WHAT
   For an HLO op, given by its dimensions and attributes as plain numbers, this header computes two maps: from each index of the
   output to the indices of the operand elements that are read for it, and from each index of the operand to the indices of the
   output elements that read it. Maps of a chain of ops can be composed. Other functions answer questions about one map: whether
-  an access is coalesced, which lanes conflict in a bank of shared memory and which layout avoids this, how often elements are
-  read, and which tile of the operand an output tile needs.
+  an access is coalesced, which lanes conflict in a bank of shared memory and which layout avoids this, how many reads there
+  are in all, and which tile of the operand an output tile needs.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -57,9 +57,9 @@ THE MODEL
   bounds of a runtime variable are the values that the op allows.
 
   EXACT: the map has exactly the pairs of the op, for all values of the runtime variables. COVERING: the map has all pairs of
-  the op and possibly more, because only a run decides which pairs exist, or because no domain has exactly these pairs. This
-  concerns operand 0 of dynamic-update-slice, the padding value, indices of scatter, and select-and-scatter. UNDEFINED: nothing
-  is known; reason says why.
+  the op and possibly more, because only a run decides which pairs exist, or because no domain has exactly these pairs.
+  COVERING answers occur for operand 0 of dynamic-update-slice, the padding value, indices of scatter, and select-and-scatter.
+  UNDEFINED: nothing is known; reason says why.
 
   In this table, `operand` and `output` are the indices in one dimension. A scalar operand has the map (), without results.
     elementwise   operand = output; the predicate of select and the bounds of clamp may be scalars
@@ -89,9 +89,9 @@ THE MODEL
     dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is a scalar
     gather        operand = rt + output, in each dimension of the operand. The term rt exists if the dimension is entry k of
                   start_index_map: rt is the element of the indices that has k in dimension index_vector_dim and, in the other
-                  dimensions, the output's indices in its batch dimensions. The term output exists if the dimension is not
-                  collapsed: it is the index in the corresponding offset dimension of the output. A batching dimension of the
-                  operand has the index of the corresponding batch dimension of the output. The indices (operand 1) are read at
+                  dimensions, the output's indices in its batch dimensions. The term output exists if the dimension is neither
+                  collapsed nor a batching dimension: it is the index in the corresponding offset dimension of the output. A
+                  batching dimension has the index of the corresponding batch dimension of the output. The indices (operand 1) are read at
                   the output's indices in its batch dimensions; dimension index_vector_dim is a range
     scatter       as gather, with output = rt + update instead of operand = rt + output; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
@@ -118,9 +118,10 @@ THE MODEL
   parameter each element of the root reads. With from_root = 0, the set of a value says which elements of the root are computed
   from each element of the value. A fusion with several results has several roots, and sett_analysis_merge joins their sets. If
   a runtime variable reads a constant or an iota, also through ops that only move elements (copy, reshape, slice, ..), the
-  variable is replaced by its value. Every other variable names the value that it reads. In a composed map, the variables of
-  the second map come before those of the first, so the variable nearest to the parameter is first. A fusion inside a fusion is
-  an edge without an op; its maps are the sets that were computed for the inner fusion.
+  variable is replaced by its value. Every other variable names the value that it reads. In a composed map, the ranges and
+  runtime variables of the map that is applied second come before those of the map that is applied first. So in a map from the
+  root, those of the edge farthest from the root come first. A fusion inside a fusion is an edge without an op; its maps are the
+  sets that were computed for the inner fusion.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
       the values p, t, n, y are 0 to 3; the edges are 3-1, 3-2, 2-1, 1-0. From root 3, value 0 has one map, (d0, d1) -> (d1, d0)
 
@@ -148,8 +149,8 @@ FUNCTIONS
 
 LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing_analysis_graph_test.c enumerate small random instances)
   1 pairs        an EXACT answer has the pairs that loops over the op find, in both directions. A COVERING answer has all pairs
-                 for all values of the runtime variables. If the op's field joint is 1, the maps of all operands of a dot,
-                 convolution or window have the same first ranges. A point of these ranges is one product, or one element of the
+                 for all values of the runtime variables. If the op's field joint is 1, the maps from the output to the operands of a
+                 dot, convolution or window have the same first ranges. A point of these ranges is one product, or one element of the
                  window, so one loop nest can read both operands.
   2 reshape      the map of a reshape relates indices with the same row-major number.
   3 order        runtime variable k of the map is entry k of the list in the answer.
@@ -183,7 +184,7 @@ ERRORS
   sett_indexing_map.h.
 
 LIMITS
-  The limits are rank 32 for outputs and operands, and 64 runtime variables and one all-gather in a chain. A set with more than
+  The limits are rank 32 for outputs and operands, 64 runtime variables in an answer, and one all-gather in a chain of ops. A set with more than
   256 different maps becomes UNDEFINED. A read is followed to a constant through at most 64 ops. Questions about warps visit
   at most 2^20 points; the field whole is 1 if these are all points. A tile of the operand that is not a strided block is
   refused. A proof of a fact distinguishes at most 160 cases. It uses at most 80 terms: variables, quotients, minima, and
@@ -401,9 +402,9 @@ enum {
 };
 
 /* A memory layout: it says where in memory an index is. Without dims, the one result of a map is a position in memory. With dims, the results of a
- * map are an index, the array is row-major, and a row has padding elements after those of the last dimension. With a swizzle, column c of row r is
- * stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the length of a row must
- * be a multiple of 2^k, the smallest power of two above (swizzle_count - 1) * swizzle_unit. */
+ * map are an index, and the array is row-major. A row has the size of the last dimension, and is followed by `padding` unused elements. With a swizzle,
+ * column c of row r is stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the size
+ * of the last dimension must be a multiple of 2^k, the smallest power of two above (swizzle_count - 1) * swizzle_unit. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
@@ -517,7 +518,7 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
 /* Return a map with the same accesses in another assignment to lanes. The result has dimensions only. Dimension 0 is the lane, in [0, T - 1]; v is
- * another variable, in [0, V - 1].
+ * the number of another variable, which is in [0, V - 1].
  *     sett_analysis_deal:  Adjacent lanes get adjacent values of v: with n = v * T + lane, the result has the element that map has at lane n floordiv V
  *                          and v = n mod V.
  *     sett_analysis_step:  v advances by width elements, so the result is the index of the first element of a vector. Use it with the same memory and
@@ -531,9 +532,9 @@ SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
 /* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow by less than banks * bytes bytes. Row lengths that
  * are multiples of memory->align elements stay multiples, so that accesses of memory->align elements stay aligned.
- * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative. The swizzle reads and changes only the lowest k bits of
- * a position, where 2^k is the smallest power of two that is at least the size of the array. Of equally good swizzles, the function takes the first in
- * this order:
+ * sett_analysis_swizzle finds the best swizzle S<B,M,S> of CuTe (see xor_bits in sett_analysis_memory); S may be negative. The swizzle reads and changes
+ * only the lowest k bits of a position, where 2^k is the smallest power of two that is at least the size of the array. Of equally good swizzles, the
+ * function takes the first in this order:
  *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit;
  *     another swizzle with S > 0;
  *     a swizzle with S < 0.

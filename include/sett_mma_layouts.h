@@ -37,15 +37,15 @@ THE MODEL
   thread tile with its strides (see THE MODEL of sett_nested_layout.h). Only the element tile differs between instructions of a
   group: it is size / (outer * thread), where size is the operand's size in the dimension. The dimensions are M, N and
   K. If one instruction computes several small products, a dimension that is also named B counts them. In block-scaled
-  instructions, two dimensions replace K: S scales, and V = 32 values per scale. lanes is the number of lanes that hold each
-  element; it is 2 if half of the subgroup repeats the other half. Slots number the values of a lane, in the order of its
+  instructions, two dimensions replace K: S scales, and V = 32 values per scale. sett_mma_lanes returns the number of lanes
+  that hold each element: 1, or 2 if half of the subgroup repeats the other half. Slots number the values of a lane, in the order of its
   registers; values packed into one register are numbered from its low bits up.
 
   Each lane holds the elements that IREE's table (commit b48a5955) gives it. The vendors' documents agree with it for every lane
   and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the documents that
   could not be verified.
-    order of k: A and B have the same order here, which differs from that of the documents; this does not change the product.
-      In the documents, k of lane l and slot s is
+    order of k: in lane l and slot s, A and B have the same k, both here and in the documents. The k here and the k in the
+      documents differ; this does not change the product. In the documents, k of lane l and slot s is
       16 * (l div 16) + s mod 16 + 64 * (s div 16)   MFMA_F32_16x16x128_*
       16 * (l div 32) + s mod 16 + 32 * (s div 16)   MFMA_F32_32x32x64_*
       8 * (l div 16) + s mod 8 + 16 * (s div 8)      WMMA_*_16x16x32_* WMMA_*_16x16x64_* WMMA_*_16x16x128_*

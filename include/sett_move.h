@@ -44,9 +44,9 @@ THE MODEL
               a, any may be read
   registers   A move is of this kind if each thread already holds all elements that it needs. moves is the number of registers of b that, in some
               thread, get their value from a register with another number; it may be 0
-  shuffles    A move is of this kind if each thread finds all elements that it needs in its warp. In one step, each lane offers a 32-bit word made of
-              its registers, and receives the word of one lane. A word has two 16-bit elements of any two registers, or four 8-bit elements. A
-              64-bit element takes two words
+  shuffles    A move is of this kind if each thread finds all elements that it needs in its warp. In one step, each lane offers a word made of its
+              registers, and receives the word of one lane. A word is one element of 64 or 32 bits, two 16-bit elements of any two registers, or four
+              8-bit elements. A step is one shuffle, which moves 32 bits per lane, or two shuffles for a 64-bit element
   shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, a barrier of the warp is enough.
               One access moves up to 16 bytes per thread. Lanes are served in groups that access 128 bytes (32 lanes of up to 4 bytes, 16 lanes
               of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the largest
@@ -95,7 +95,7 @@ ERRORS
 
 LIMITS
   The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The code is
-  CUDA for 32 lanes, and HIP for 64. The search for places in shared memory tries row-major orders, with each dimension as the last one. In each order
+  CUDA for 32 lanes, and HIP for 64. The search for places in shared memory tries one row-major order for each dimension, with this dimension last. In each order
   it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with a swizzle of CuTe
   that has a positive shift and moves elements only within blocks of 128 bytes. The search stops early if it finds places without conflicts at which
   16-byte accesses move all registers. Places that were not tried may cost less.

@@ -396,20 +396,23 @@ SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, con
  * (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
-/* Compose a with (tiler, complement of the tiler in the shape of a). Mode 0 of the result is the tile, mode 1 the rest. The forms:
- *     LOGICAL:  (tile, rest) mode by mode.
+/* Compose a with (tiler, complement of the tiler in the shape of a). If the tiler is a layout, the result (LOGICAL) is (tile, rest). If the tiler is a
+ * tile, each mode of a is divided by its own tiler. The forms of the result:
+ *     LOGICAL:  (tile, rest) for each mode.
  *     ZIPPED:   ((tiles), (rests)).
  *     TILED:    ((tiles), rest, ..).
  *     FLAT:     (tile, .., rest, ..). */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
-/* Return (a, c), where c is the composition of the complement of a with the tiler. Mode 0 is a; mode 1 has the offset of each copy of a. */
+/* If the tiler is a layout, return (LOGICAL) the pair (a, c), where c is the composition of the complement of a with the tiler: c has the offset of each
+ * copy of a. If the tiler is a tile, each mode of a is multiplied by its own tiler. The forms are those of sett_notation_divide, with a as the tile and
+ * c as the rest. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
 /* Return a layout whose mode i is (a's mode i, the tiler's mode i). With raked it is (the tiler's mode i, a's mode i). */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
-/* Return the blocked_product that has enough copies of the block to cover the shape. order has one number per mode; the copies along
+/* Return the blocked_product that has enough copies of a to cover the shape. order has one number per mode; the copies along
  * the mode with the smallest number are the fastest. NULL means that those along the first mode are the fastest. */
 SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
@@ -462,7 +465,7 @@ SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena
 /* Return the layout that has the bits of b above those of a, in input and output dimensions of the same name. */
 SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b);
-/* Return R with b * R = a; with right = 1, R with R * b = a. */
+/* Return R with linear_product(b, R) = a; with right = 1, R with linear_product(R, b) = a. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right);
 /* Remove the input dimension and the output dimension that have this name. The layout must be the identity on them, and no other bit may touch them.
@@ -492,8 +495,8 @@ SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
- * bytes. In both distributions, the elements of a vector are in registers of one thread, and the other input bits do not change the position
- * inside the vector.
+ * bytes. The function chooses which registers form a vector. In both distributions, all elements of a vector are in one thread, and no other input bit
+ * changes the position inside the vector.
  *     turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes.
  *     least:  a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn.
  * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. One

@@ -91,7 +91,7 @@ THE MODEL
     shape  := array | token[] | opaque[] | ( [shape {, shape}] ) | b( array )
     array  := type [ [dim {, dim}] ] [layout]              dim  := n | <=n | ?
     layout := { [d {, d}] [: attributes] }                 a brace that starts otherwise is not part of the shape
-    attributes := [D(..)] [T(..)(..)..] [L(n)] [E(n)] [S(n)] [SC(d:n,..)(..)..] [M(n)]      each once, in this order
+    attributes := [D(..)] [T(..)(..)..] [L(n)] [E(n)] [S(n)] [SC(d:n,..)(..)..] [M(n)]      in this order
   D (level kinds of a former sparse notation) is read and ignored. #( ) *( ) P( ) are errors.
   The canonical text has minor_to_major for rank 1 and more, and leaves out everything that is a default.
 
@@ -179,8 +179,8 @@ RELATIONS
   there are more than SETT_TILE_WALK such indices.
 
 FORMATS
-  These are the formats of TPUs, from XLA's document on tiled layouts. sett_tile_formats returns a shape without tiles, and in
-  every format for its element size, each with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
+  These are the formats of TPUs, from XLA's document on tiled layouts. sett_tile_formats writes the shape without tiles, then the
+  shape in every format for its element size, each with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
     32-bit types   (8,128); (4,128) if the second most minor dimension is 3 or 4, (2,128) if it is 1 or 2
     16-bit types   (8,128)(2,1)      the document says bf16
     8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
@@ -238,8 +238,8 @@ LAWS (tests/layouts/tile_test.c makes random layouts and tests every element and
   8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
   9 transpose     yes exactly for the permutations that leave the bits of every element in place; so the answer is yes for the
                   shape that sett_tile_permute returns.
-  10 decompose    sett_tile_decompose writes a bitcast as steps (reshapes and transposes), none of which moves a byte. sett_tile_align
-                  finds a layout if some order of the dimensions makes the reshape a bitcast.
+  10 decompose    sett_tile_decompose writes a bitcast as steps (reshapes and transposes), none of which moves a byte. If some order of
+                  the dimensions makes the reshape a bitcast, sett_tile_align finds a layout or answers "not decided".
   11 device       the device functions return the same values as the host functions.
   12 iterator     slices that together are all positions visit every element once, at ascending positions, with its index, its
                   position in the other layout and the padding before it. Runs consist of the same elements.
