@@ -77,22 +77,25 @@ def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[I
 
 def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> Optional[str]:
     """Return the integer that is read as an expression of the entry function's index. Return None if it is not a sum of
-    indices and constants, or if a sum may leave the range of its type.
+    indices and constants, or if an index or a sum may leave the range of its type.
     """
     source, of = read.source, dtypes.TABLE[read.source.shape.leaves()[0].dtype]
     if of.kind not in ("sint", "uint"):
         return None
     if source.opcode == "iota":
-        return f"{algebra.info(read.map).results[source.attributes['iota_dimension']].text}"
-    if source.opcode == "constant" and source.literal and len(set(source.literal)) == 1:
-        return str(source.literal[0])
-    entry = entries.get((source, read.map))
-    if entry is None or entry.callee is not None or entry.regions or source.opcode not in ("add", "subtract", "convert"):
-        return None
-    operands = [_affine(partition.operand(entry, k), partition, entries) for k in range(len(source.operands))]
-    if None in operands:
-        return None
-    text = f" {'-' if source.opcode == 'subtract' else '+'} ".join(f"({operand})" for operand in operands)
+        text = algebra.info(read.map).results[source.attributes["iota_dimension"]].text
+    elif source.opcode == "constant" and source.literal and len(set(source.literal)) == 1:
+        value = int(dtypes.decode_real(source.literal[0], of.name))
+        return str(value) if -1 << 63 <= value < 1 << 63 else None
+    else:
+        entry = entries.get((source, read.map))
+        if entry is None or entry.callee is not None or entry.regions \
+                or source.opcode not in ("add", "subtract", "convert"):
+            return None
+        operands = [_affine(partition.operand(entry, k), partition, entries) for k in range(len(source.operands))]
+        if None in operands:
+            return None
+        text = f" {'-' if source.opcode == 'subtract' else '+'} ".join(f"({operand})" for operand in operands)
     (low, high), = algebra.ranges(_map(read, text))
     least, most = (-1 << of.bits - 1, (1 << of.bits - 1) - 1) if of.kind == "sint" else (0, (1 << of.bits) - 1)
     return text if least <= low and high <= most else None

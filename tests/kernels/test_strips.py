@@ -109,11 +109,12 @@ def attention(seed: int) -> str:
 
 def masked(seed: int) -> str:
     """Return a random attention in which a mask discards whole blocks of scores. Some values and keys are not finite,
-    most of them where the mask discards their scores.
+    most of them where the mask discards their scores. Indices of 8 bits may wrap around.
     """
     r = random.Random(seed)
-    text = Text(r.choice(["f32", "f32", "f64"]))
-    heads, length, size = r.choice([1, 2]), r.choice([64, 96, 128]), r.choice([8, 16, 20])
+    text, index = Text(r.choice(["f32", "f32", "f64"])), r.choice(["s32", "s32", "s32", "s64", "s8", "u8"])
+    length = r.choice([64, 96, 128]) if "8" not in index else r.choice([64, 160, 272])
+    heads, size = r.choice([1, 2]), r.choice([8, 16, 20])
     dims, words = [heads, length, length], "lhs_batch_dims={0}, rhs_batch_dims={0}"
     text.parameter("q", [heads, length, size])
     for name, kept in (("k", [heads, length, size]), ("v", [heads, length, 16])):
@@ -127,18 +128,21 @@ def masked(seed: int) -> str:
             last = text.add(f"{name}1", kept, f"select({name}_is, {name}_bad, {last})")
         text.add(name, kept, f"copy({last})")
     text.add("scores", dims, f"dot(q, k), {words}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}")
-    text.add("i", dims, "iota(), iota_dimension=1", "s32")
-    text.add("j", dims, "iota(), iota_dimension=2", "s32")
-    text.lines.append(f"  distance = s32[] constant({r.choice([0, 0, 3, -5, 17])})")
-    text.add("distances", dims, "broadcast(distance), dimensions={}", "s32")
-    text.add("later", dims, "add(i, distances)", "s32")
+    text.add("i", dims, "iota(), iota_dimension=1", index)
+    text.add("j", dims, "iota(), iota_dimension=2", index)
+    text.lines.append(f"  distance = {index}[] constant({r.choice([0, 0, 3, 5 if index == 'u8' else -5, 17])})")
+    text.add("distances", dims, "broadcast(distance), dimensions={}", index)
+    text.add("later", dims, "add(i, distances)", index)
     seen = text.add("near", dims, f"compare(later, j), direction={r.choice(['GE', 'GE', 'GE', 'GT', 'LE', 'LT'])}", "pred")
+    if r.random() < 0.3:    # a first key, which may be negative
+        text.add("late", dims, "compare(j, distances), direction=GE", "pred")
+        seen = text.add("both_late", dims, f"and({seen}, late)", "pred")
     if r.random() < 0.3:    # a window
         text.splat("width", dims, "30")
-        text.lines[-2:] = [line.replace(f"{text.dtype}[", "s32[") for line in text.lines[-2:]]
-        text.add("end", dims, "add(j, width)", "s32")
+        text.lines[-2:] = [line.replace(f"{text.dtype}[", f"{index}[") for line in text.lines[-2:]]
+        text.add("end", dims, "add(j, width)", index)
         text.add("inside", dims, "compare(i, end), direction=LT", "pred")
-        seen = text.add("both", dims, "and(near, inside)", "pred")
+        seen = text.add("both", dims, f"and({seen}, inside)", "pred")
     if r.random() < 0.3:
         seen = text.add("unseen", dims, f"not({seen})", "pred")
     text.splat("low", dims, r.choice(["-inf", "-1e30"]))
