@@ -15,8 +15,9 @@ INCLUDE
 
 OPTIONS
   The options are those of the other headers.
-  SETT_JOINED   this header does not include the other headers; the file must include all of them before it. The functions can then be
-                divided among files, but those of sett_notation.h, sett_move.h and this header must be compiled in the same file
+  SETT_JOINED   this header does not include the other headers; the file must include all of them before it. If the functions are
+                divided among files, the file with the functions of this header must define SETT_JOINED and also contain the functions
+                of sett_notation.h and sett_move.h
 
 A FIRST LOOK
     #include <stdio.h>
@@ -78,7 +79,7 @@ THE MODEL
       2x17x3x3@nChw16c      2x17x3x3@nchw                                          306 elements, 270 places not read
 
 FUNCTIONS
-  any notation      sett_any_parse, _print, _map  text                            sett_any_same          compare as functions
+  any notation      sett_any_parse, _print, _map  text, map                       sett_any_same          compare as functions
                     sett_any_convert             to another notation             sett_any_move          from threads to threads
                     sett_any_in_memory           are both in memory?             sett_any_reorder       from memory to memory
   tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      to and from memory order
@@ -195,12 +196,13 @@ typedef struct sett_any {
   sett_nested_layout nested;
   sett_notation notation;
 } sett_any;
-/* The answer of a comparison or conversion. yes and no are 1 if proved; if both are 0, reason says why it is not decided. A no has a witness: some
- * points, and in `a` the values of the first layout there. For sett_any_same, `b` is the second layout's value at the first point. */
+/* The answer of a comparison or conversion. yes and no are 1 if proved; if both are 0, reason says why it is not decided. A no has a witness
+ * unless the reason alone explains it, such as "different sizes". A witness is some points, and in `a` the values of the first layout there. For
+ * sett_any_same, `b` is the second layout's value at the first point. */
 typedef struct sett_any_answer {
   int yes, no;
   const char *reason;
-  /* ins, outs: number of coordinates of a point and of a value. points: number of points; 0: the reason is the whole answer */
+  /* ins, outs: number of coordinates of a point and of a value. points: number of points; 0: there is no witness */
   int ins, outs, points;
   int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
 } sett_any_answer;
@@ -226,10 +228,10 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  *     CuTe with coordinates as strides, where the modes are register, lane, warp, block in this order.
  * The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part is
  * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
- * Method: if both layouts are sums of digits ((input / low) mod size) * stride, or XORs of one basis value per input bit, no points are visited. Others
- * (a swizzle whose sums carry, tiles that do not divide each other) are compared at their first 2^18 points. If there are more, offsets may still be
- * proved equal by sett_map_equal, except those of CuTe layouts. The witness of a no is the first point that differs, in a's order of points: in CuTe
- * layouts the first mode is the fastest, in arrays the last dimension. */
+ * Method: no points are visited if both layouts are sums of digits ((input / low) mod size) * stride that divide each other, or if both are XORs of
+ * one basis value per input bit. Other pairs (a swizzle whose sums carry, tiles that do not divide each other) may be compared point by point, up to
+ * the first 2^18 points. If there are more points, equal offsets may still be proved by sett_map_equal, but not for CuTe layouts. The witness of a no
+ * is the first point that differs, in a's order of points: in CuTe layouts the first mode is the fastest, in arrays the last dimension. */
 SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,
@@ -241,8 +243,8 @@ enum {
   SETT_ANY_TO_IREE,
   SETT_ANY_TARGETS
 };
-/* The result of sett_any_convert: yes and the layout, or a no with a witness: points whose values show that no layout of that notation is this function.
- */
+/* The result of sett_any_convert. If answer.yes is 1, layout is the result. If answer.no is 1, no layout of that notation is this function; the witness
+ * of the no, if there is one, is points whose values show this. */
 typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
@@ -279,7 +281,8 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
 /* A reorder: how an array in memory moves from layout a to layout b. The shapes `from` and `to` are a and b, converted to arrays of XLA.
  * sett_relayout_run moves the array from one to the other. If a conversion fails, the answer is that of sett_any_convert.
  * The padding of a oneDNN tag is not read. If b is a tag, the caller sets its padding to 0: pass a zero to sett_relayout_prepare as the fill element,
- * and write 0 to the positions sett_tile_positions(&to) .. to_places - 1. Gaps between strides are not written. */
+ * and write 0 to the positions sett_tile_positions(&to) .. to_places - 1. If b is a CuTe layout or strides, pass NULL, so that the gaps between strides
+ * are not written: a fill element would be written to the gaps, and also beyond to_places. */
 typedef struct sett_any_reordered {
   sett_any_answer answer;
   int blamed; /* the layout whose conversion failed: 0 for a, 1 for b; -1: none */
