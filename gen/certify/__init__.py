@@ -106,8 +106,9 @@ reads an element after its place was overwritten. At least 99 % of the mutants w
 UNKNOWN, for one of these reasons:
 
 - The fault depends on a value that the walk knows only by its range: an index that passes through a vector, a sum of
-  integers that were read, integers at several places of parameters.
+  integers that were read, an integer made from a floating-point number, integers at several places of parameters.
 - The fault is in a late step of a loop whose variables the walk cannot write as start + step * k.
+- The kernel reads an array of pointers beyond the elements that it wrote.
 
 These changes are no faults in this sense, and may leave a kernel PROVED: an access that is not aligned to its type; an
 integer divided by zero; a loop without end; lanes that do not reach a shuffle; a read of registers or shared memory
