@@ -239,11 +239,11 @@ static sett_map map_of(sett_map_arena *arena, const char *text) { return sett_ma
 
 /* In an arena with too little memory, sett_map_fits returns the error FULL and never a wrong answer. */
 static void fits_in_small_arenas(void) {
-  static uint64_t memory[1 << 16];
+  static uint64_t small[1 << 16];
   size_t bytes;
   int full = 0, decided = 0;
-  for (bytes = 256; bytes <= sizeof memory; bytes += 256) {
-    sett_map_arena arena = sett_map_arena_make(memory, bytes);
+  for (bytes = 256; bytes <= sizeof small; bytes += 256) {
+    sett_map_arena arena = sett_map_arena_make(small, bytes);
     sett_map map = map_of(&arena, "(d0) -> (d0 * 4), domain: d0 in [0, 4294967295]");
     int fits = sett_map_fits(&arena, map, SETT_MAP_UINT);
     CHECK(fits == 0 || fits == -SETT_MAP_ERROR_FULL);
