@@ -101,7 +101,8 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
         read = {access.memory for access in call.found.accesses if not access.write} if call.found else set()
         if any(failure.kind == "unknown" for failure in verdict.failures) and any(memory in read for memory, _ in walk.given):
             _asked(walk, launch, places, call, verdict)
-    done = [(verdict, call.solvers, call.found.accesses if call.found else []) for verdict, call in zip(verdicts, calls)]
+    done = [(verdict, call.solvers, call.found.accesses if call.found else [])
+            for verdict, call in zip(verdicts, calls)]
     _written(manifest, places, done)
     if computation is not None:
         _meant(Semantics(computation, reader, target, manifest["aliases"]), launches, verdicts, view, folder)

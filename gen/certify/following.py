@@ -126,7 +126,8 @@ class Following(Meaning):
             with self._unrecorded():
                 to, source = self._address(node.parts[1]), self._address(node.parts[2])
             if isinstance(to, Address) and isinstance(source, Address) and source.memory is not None:
-                self._put(to, result.type, self._read(source.memory, self._bytes_at(source), size(result.type)), node.at)
+                read = self._read(source.memory, self._bytes_at(source), size(result.type))
+                self._put(to, result.type, read, node.at)
         return result
 
     # ---- loops ----
@@ -174,7 +175,7 @@ class Following(Meaning):
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
         """Return the result of a call whose lanes name the function, except lanes that the function only moves."""
         if isinstance(result, Lanes) and isinstance(result.type.element, Float) and result.of is not None:
-            lanes = {of for value in values for of in (self._lanes(value, 1) if isinstance(value, (Lanes, Number)) else ())}
+            lanes = {of for value in values if isinstance(value, (Lanes, Number)) for of in self._lanes(value, 1)}
             width = size(result.type.element)
             made = []
             own = [self._lanes(value, len(result.of)) for value in values if isinstance(value, (Lanes, Number))]
@@ -202,7 +203,8 @@ class Following(Meaning):
         lanes = 32 if self.target == "cuda" else 64
         by, width = given[1], given[2] if len(given) > 2 else Number(types.INT, number(lanes), False)
         if isinstance(result, Number) and isinstance(given[0], Number) and isinstance(by, Number) \
-                and isinstance(width, Number) and result.of is None and by.term is not None and width.term is not None and width.term.is_constant and given[0].pointer is None:
+                and isinstance(width, Number) and result.of is None and by.term is not None and width.term is not None \
+                and width.term.is_constant and given[0].pointer is None:
             value = self._expression(given[0])
             whole = Expression("shuffle", value.size, value, found[1], by.term, width.term.constant, lanes,
                                tuple(self.path), self._now())

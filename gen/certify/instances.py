@@ -172,7 +172,8 @@ class Instances:
         elif kind == "loop":
             found = set(parts[3].free)
         elif kind == "shuffle":
-            found = set(parts[2].free) | parts[6].free() | terms.all_free(parts[5]) | self.launches[parts[6].launch].templates
+            found = set(parts[2].free) | parts[6].free() | terms.all_free(parts[5]) \
+                | self.launches[parts[6].launch].templates
         else:
             found = set()
         return found
@@ -208,7 +209,8 @@ class Instances:
         found = self.atoms.get(key)
         if found is None:
             inner: "List[Any]" = [
-                self.term(of, env) if isinstance(of, Term) else self.condition(of, env) if isinstance(of, Condition) else of
+                self.term(of, env) if isinstance(of, Term)
+                else self.condition(of, env) if isinstance(of, Condition) else of
                 for of in atom.of
             ]
             if atom.kind in ("and", "or", "xor", "quo") and all(not isinstance(i, Term) or i.is_constant for i in inner):
@@ -484,7 +486,8 @@ class Instances:
                     break
         if missing and memory.space == "global":
             for first, count in missing:
-                found.append((first, count, (yield from self._earlier(memory, offset + number(first), count, when.launch))))
+                earlier = yield from self._earlier(memory, offset + number(first), count, when.launch)
+                found.append((first, count, earlier))
             missing = []
         if missing:
             return expressions.lost(f"{memory.name}, which is not proved written before it is read", width)
@@ -582,7 +585,8 @@ class Instances:
         fixed |= launch.groups | launch.templates
         if memory.space == "private":
             fixed |= when.item.free
-        key = memory, when.launch, level, len(stores), tuple((a, env.get(a)) for a in sorted(fixed, key=lambda a: a.number))
+        values = tuple((a, env.get(a)) for a in sorted(fixed, key=lambda a: a.number))
+        key = memory, when.launch, level, len(stores), values
         if key not in self.tables:
             self.tables[key] = self._tabled(memory, stores, level, fixed, env, launch)
         return self.tables[key]
@@ -646,7 +650,8 @@ class Instances:
 
     def _earlier(self, memory: Memory, offset: Term, width: int, launch: int) -> "Steps":
         """Return bytes of an array that earlier launches write."""
-        before = [one for one in self.launches[:launch] if memory in one.stores or one.problem and memory in one.memories]
+        before = [one for one in self.launches[:launch]
+                  if memory in one.stores or one.problem and memory in one.memories]
         if not before:
             return expressions.lost(f"{memory.name}, which no kernel writes", width)
         last = before[-1]
@@ -755,7 +760,8 @@ class Instances:
         if by in others or len(strides) > 1 or stride <= 0:
             by, stride = None, 0
         unit = math.gcd(64, *(store.value.size for store in stores),
-                        *(f for store in stores for _, f in store.offset.parts), *(store.offset.constant for store in stores))
+                        *(f for store in stores for _, f in store.offset.parts),
+                        *(store.offset.constant for store in stores))
         entries: "Dict[int, List[_Entry]]" = {}
         count = 0
         for store in stores:
@@ -779,7 +785,8 @@ class Instances:
                 for first in range(0, store.value.size, unit):
                     byte = place + first
                     group, byte = divmod(byte, stride) if by is not None else (0, byte)
-                    entries.setdefault(byte // unit, []).append(_Entry(store, entry, first, phase, moment, 0, later, group))
+                    entries.setdefault(byte // unit, []).append(
+                        _Entry(store, entry, first, phase, moment, 0, later, group))
         return _Table(unit, ZERO, entries, by, stride)
 
 

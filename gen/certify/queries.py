@@ -133,8 +133,8 @@ class Questions:
                         continue
                 for question in part:
                     printer = Printer()
-                    self._ask(printer, [question.wrong(printer)], question.path, [question.term], question.text, question.at,
-                              question.replay)
+                    self._ask(printer, [question.wrong(printer)], question.path, [question.term], question.text,
+                              question.at, question.replay)
 
     def barriers(self) -> None:
         """Ask whether each barrier is reached by all work-items of a group or by none."""
@@ -551,7 +551,8 @@ def _decided(condition: Condition) -> Condition:
     if condition.kind == "and":
         return terms.both(*(_decided(part) for part in condition.of))   # type: ignore[arg-type]
     if condition.kind == "not" and condition.of[0].kind == "and":       # type: ignore[attr-defined]
-        return terms.either(*(_decided(terms.negated(part)) for part in condition.of[0].of))    # type: ignore[attr-defined]
+        parts = condition.of[0].of  # type: ignore[attr-defined]
+        return terms.either(*(_decided(terms.negated(part)) for part in parts))
     return terms.FALSE
 
 
@@ -577,7 +578,8 @@ def _left_out(writes: "Sequence[Access]", bytes_of: int) -> str:
             atoms = terms.all_free([offset, *path])
             if access.known or is_one:
                 fixed.append(replace(access, offset=offset, path=tuple(path)))
-            elif prod(atom.hi - atom.lo + 1 for atom in atoms) > MOST_POINTS or any(True for _ in terms.each(atoms, path, None)):
+            elif prod(atom.hi - atom.lo + 1 for atom in atoms) > MOST_POINTS \
+                    or any(True for _ in terms.each(atoms, path, None)):
                 break
         else:
             lacks, why = _enumerated(fixed, bytes_of)

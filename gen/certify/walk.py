@@ -423,7 +423,8 @@ class Walk:
     def _cast_lanes(self, value: Lanes, type: Vector) -> Lanes:
         if value.type == type:
             return value
-        if isinstance(value.type.element, Int) and isinstance(type.element, Int) and value.type.element.bits == type.element.bits \
+        if isinstance(value.type.element, Int) and isinstance(type.element, Int) \
+                and value.type.element.bits == type.element.bits \
                 and 0 <= value.lo and value.hi <= type.element.range[1]:
             return Lanes(type, value.lo, value.hi)
         made = self._fresh(type, True)
@@ -643,8 +644,10 @@ class Walk:
             lo, hi = stored.lo, stored.hi
         else:
             return
-        if isinstance(element, Int) and element.range[0] <= lo and hi <= element.range[1] and (not before or before[0] == element):
-            self.found.stored[memory] = element, min(lo, *before[1:2]) if before else lo, max(hi, before[2]) if before else hi
+        if isinstance(element, Int) and element.range[0] <= lo and hi <= element.range[1] \
+                and (not before or before[0] == element):
+            self.found.stored[memory] = (element, min(lo, before[1]) if before else lo,
+                                         max(hi, before[2]) if before else hi)
 
     def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
         """Extend the assumed range of an array's elements by a stored value. A read as integers of another type may

@@ -855,7 +855,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         schedule.every, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, loops,
-        total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element, masked, discarded,
+        total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element, masked,
+        discarded,
         (nest.single.shape.lead, nest.units.shape.lead, nest.partition.roots[0].shape.lead if schedule.to else ""))
     return Kernel(grid, nest, passed, Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
                   Report(seen, code, leads=record.all_leads), matrix=words.matrix)

@@ -58,7 +58,8 @@ def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[I
     entry = entries.get((read.source, read.map))
     if entry is None or entry.callee is not None or entry.regions:
         return set()
-    instruction, operands = entry.instruction, [partition.operand(entry, k) for k in range(len(entry.instruction.operands))]
+    instruction = entry.instruction
+    operands = [partition.operand(entry, k) for k in range(len(instruction.operands))]
     if instruction.opcode == "not":
         return _never(operands[0], not truth, partition, entries)
     if instruction.opcode == ("and" if truth else "or"):
