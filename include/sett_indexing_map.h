@@ -65,8 +65,8 @@ FUNCTIONS
 LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) equals print(m) byte by byte
   L2  simplify(m): a point inside m is inside the result, with the same values. A point outside m is outside the result, also beyond the bounds. A point
-      where m is an error may be inside, outside or an error. Maps with the same text give results with the same text, and simplify does not change
-      its own result
+      where m is an error may be inside, outside or an error. Maps with the same text give results with the same text. simplify does not
+      change its own result, unless a budget was used up (see LIMITS)
   L3  compose(a, b)(d; sb, sa; tb, ta) = b(a(d; sa; ta); sb; tb), where sa and sb are the ranges of a and b, and ta and tb their runtime variables. A
       point is inside the result if it is inside a and its image is inside b. It is outside the result if it is outside a, or if it is inside a and its
       image is outside b
@@ -82,7 +82,7 @@ LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_
   L11 congruence(m, e) contains every value of e on the domain
   L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y for every y in the box that m's domain is mapped onto
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is a counterexample
-  L14 image: the intervals contain all results, and an end that is marked exact is the result of some point. count is the number of images that
+  L14 image: the intervals contain all results, and the ends of an interval with exact = 1 are results of points. count is the number of images that
       an enumeration finds. If product is 1, these images are all points whose coordinate i is one of lo, lo + modulus, .., hi of result i
   L15 runs: the fields contiguous, broadcast and vector_width divide the numbers that an enumeration finds, and are equal to them if their flags are 1
   L16 with_xor(m) and without_xor(m) obey L2, with one exception: the result of without_xor, which contains no xor, may change if simplify or
@@ -218,7 +218,7 @@ enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
  * the expression could not be built. A function that gets such a handle as an operand returns it, so a chain of calls needs one check at its end. */
 typedef uint32_t sett_expr;
 
-/* Caller-owned memory. Functions store all expressions and maps that they make in it. It is freed only by sett_map_arena_rewind, or by making the
+/* Caller-owned memory. Functions store all expressions and maps that they make in it. These are freed only by sett_map_arena_rewind, or by making the
  * arena again. */
 typedef struct sett_map_arena {
   unsigned char *memory; /* hash table | nodes, growing up -> ... free ... <- variables, names, results, constraints */
@@ -477,7 +477,7 @@ SETT_PUBLIC sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map 
 
 /* sett_map_is_injective: no two points of the domain (points of dimensions, ranges and runtime variables) have the same image.
  * sett_map_covers: every point of a box is the image of a point. The box is given by one interval per result.
- * sett_map_is_bijective: both of these, and no image is outside the box. If box is NULL, the box is the bounding box of the image.
+ * sett_map_is_bijective: both of these, and no image is outside the box. Here, box may be NULL: the box is then the bounding box of the image.
  * The functions first try to prove the answer from the equations of sett_map_inverse. If that fails, they enumerate domains of up to
  * SETT_MAP_POINTS_MAX points.
  *     (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 2], d1 in [0, 4]     is not injective: (0, 4) and (1, 0)
@@ -2478,7 +2478,8 @@ THE NORMAL FORM
                bounds another one. Common terms, the smallest constant and the common divisor of all its forms stand outside (N1 to N6).
   xor          The operands are read as bits. Adjacent bits of one source are a digit; every other bit is an atom, a sum of bits modulo 2 (X1 to X4).
   constraints  In P in [l, h], P has no constant, and its coefficients have no common divisor. No constraint is implied by the bounds. Bounds and
-               residue classes of variables are as narrow as C1 to C9 make them. They are solved first, until nothing changes.
+               residue classes of variables are as narrow as C1 to C9 make them. First, bounds and
+               constraints are simplified until nothing changes; then the results are simplified.
   cost         Of two equal forms, the cheaper one is taken: the one with quotients nested less deep; if equal, with fewer atoms of that depth; if
                equal, with less total size; if equal, with fewer terms.
   proof        A rule with a condition on values is applied only if the condition is proved, by intervals (I1 to I5, I7) or by enumeration (I6).
@@ -2487,8 +2488,9 @@ THE NORMAL FORM
                or out of a min or max.
   order        Summands are printed in the order of settp_map_order: sums and products first, then mod, floordiv, ceildiv, min, max, xor, then
                variables by index. The first summand is a positive one if there is one, and the constant is the last one.
-  again        simplify(simplify(m)) is equal to simplify(m) in every character: if the rules lead in a circle, the smallest map of the circle is the
-               result. All tables are in the arena's free space and are given up at the end, so a result does not depend on earlier calls.
+  again        If no budget is used up, simplify(simplify(m)) is equal to simplify(m) in every character. If the rules lead in a circle, the smallest
+               map of the circle is the result. All tables are in the arena's free space and are given up at the end, so a result does not depend on
+               earlier calls.
   Each rule is an equation over the integers, with c, m, g > 0. It is explained at the function that applies it. The letter of its name says what
   it changes: R quotients, M products, S quotients by a form, N minima and maxima, I intervals, X bits, C constraints, P print.
   tests/algebra/indexing_map_rules_test.c enumerates all rules. */

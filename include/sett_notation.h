@@ -397,7 +397,7 @@ SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, con
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* Compose a with (tiler, complement of the tiler in the shape of a). If the tiler is a layout, the result (LOGICAL) is (tile, rest). If the tiler is a
- * tile, each mode of a is divided by its own tiler. The forms of the result:
+ * list of layouts such as [4:1;8:1], each mode of a is divided by its own layout. The forms of the result:
  *     LOGICAL:  (tile, rest) for each mode.
  *     ZIPPED:   ((tiles), (rests)).
  *     TILED:    ((tiles), rest, ..).
@@ -405,7 +405,7 @@ enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NO
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
 /* If the tiler is a layout, return (LOGICAL) the pair (a, c), where c is the composition of the complement of a with the tiler: c has the offset of each
- * copy of a. If the tiler is a tile, each mode of a is multiplied by its own tiler. The forms are those of sett_notation_divide, with a as the tile and
+ * copy of a. If the tiler is a list of layouts, each mode of a is multiplied by its own layout. The forms are those of sett_notation_divide, with a as the tile and
  * c as the rest. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
