@@ -1,119 +1,162 @@
 """Proofs of generated kernels from their text, by SMT solvers.
 
-The generator proves its maps with the algebra that made them. This package is independent of that: it reads the text
-that `gen build` wrote, and asks z3, then cvc5, whether anything can go wrong. It imports no other part of gen
-(`tests/certify/test_floor.py` checks that); only the parsed HLO graph is allowed.
+`gen certify` reads the text that `gen build` wrote, and asks z3, then cvc5, whether its kernels can fail. The generator
+derives a kernel's index maps by an algebra. This package does not use that algebra, so it cannot repeat an error in
+the maps. The only other package of gen that it imports is gen/hlo, which parses HLO (`tests/certify/test_floor.py`
+checks this).
 
-    text.py      preprocessor and tokens, each with its line and column
-    reader.py    the subset of C, OpenCL C, CUDA and HIP that kernels are written in -> a tree
-    types.py     types and their sizes
-    walk.py      a symbolic walk through the tree: accesses, index arithmetic, barriers, as terms over the work-item's
-                 ids and the steps of loops (builtins.py: functions of the languages)
-    values.py    the results of the walk
-    terms.py     these terms, their ranges, and their text in SMT-LIB
-    smt.py       asks the solvers, with time limits, and keeps the queries
-    queries.py   the questions about a launch
-    programs.py  the questions about the calls of a program, in the order of the host's text
-    cases.py     from the files of a build to launches, and a verdict for each
+For each launch of a kernel, a line says:
 
-    expressions.py   what the value of an element is computed from, byte by byte
-    meaning.py       a second walk, which also follows values
-    ops.py           the semantics of HLO: which elements of its operands an element of an op is computed from
-    passing.py       values that pass through shared memory, or through an array between launches
-    following.py     a third walk, which records each store and each read with its moment in the program
-    instances.py     the values of single work-items and steps, compared with HLO's
-    semantics.py     whether the text and HLO read the same elements
+- PROVED: none of the failures below is possible;
+- REFUTED: one of them happens, or the semantics are wrong. The line names a counterexample;
+- UNKNOWN: some failure is neither proved impossible nor shown. The line names the reason.
 
-About each launch, the following is asked, as queries that have no solution if the kernel is right:
+The line also says `semantics proved`, `semantics refuted` or `semantics not proved (reason)`. PROVED stands beside `not
+proved`, too, because it is about the failures only.
 
-- *bounds*: an access to a buffer, to shared memory or to an array of the work-item is outside of it;
-- *wrap*: an index leaves its type where its exact value matters (in a comparison, division, conversion or address);
-- *races*: two work-groups, or two work-items of a group between the same barriers, access one element, and one of them
-  writes it;
-- *barriers*: one work-item of a group reaches a barrier that another one does not reach;
-- *all written*: no launch writes some element of a result. If no two steps write the same element, and all steps
-  together write as many elements as the result has, no element is left out. If some steps write the same element on
-  purpose (at the end of a row), the places are counted.
+**Failures of a launch.** Each is proved impossible:
 
-About the calls of a program, in the order and with the loops of the host's text:
+- *bounds*: an access to a buffer, to shared memory or to a work-item's array is outside of it;
+- *wrap*: an index leaves the range of its type where its exact value matters: in a comparison, a division, a conversion
+  or an address;
+- *races*: two work-items access the same element, at least one of them writes it, and no barrier orders the accesses.
+  Atomic accesses do not race with each other;
+- *barriers*: a work-item reaches a barrier that another work-item of its group does not reach;
+- *all written*: no launch of the program writes some element of a result, or of an array between launches. A result
+  that overwrites a parameter in place may leave elements as they are.
 
-- *read before written*: an array between calls is read, and not all of it has been written; or another array that
-  shares bytes of the arena with it has been written since. So arrays of the arena that are in use at the same time do not
-  overlap. In a loop, both the first and the next step are followed;
-- *read after overwritten*: an element of a parameter is read after a result in its place was written there.
+**Failures of a program.** A program is a list of calls. Their order and the loops around them are read from the host's
+text. Each of these failures is proved impossible:
 
-Beside these properties, each line says whether the kernel's *semantics* are proved: each element of a result that the
-kernel writes is computed from the elements of the parameters that HLO says, from all of them and from no others; and a
-sum, a product or an exclusive or over a range, as in a reduction, dot or convolution, reads each element of the range
-exactly once. There are two proofs:
+- *read before written*: a call reads an element of an array between calls before it is written, or after another array
+  that shares its bytes in the arena was written. So arrays that are in use at the same time do not overlap;
+- *read after overwritten*: a call reads an element of a parameter after a result in the same memory overwrote it.
 
-- by queries (semantics.py): a query asks for a step at which the text reads an element that HLO does not read, or the
-  other way round. Padding, selections by index and by integers in memory (dynamic slices, gathers) are part of the
-  query. Values are followed through registers, words of several elements, arrays of a work-item, shared memory, and
-  arrays between launches. Only this proof refutes.
-- by steps (instances.py), if the first proof fails or if HLO has a sum: values are evaluated for single work-items and
-  steps, through loops, shuffles, shared memory and earlier launches. The operands of a sum are compared as a multiset.
-  Loops whose steps need no values of their own, and work-groups, stay variables. A sum that reads an element twice, or
-  leaves one out, is `not proved`, or refuted if the first proof refutes it.
+**Semantics.** This is proved for each element of a result that a kernel writes: the parameters' elements from which the
+text computes it are those from which HLO computes it. If HLO has a sum, a product or an exclusive or over a range (a
+reduction, dot or convolution), then the text reads each element of the range exactly once. There are two proofs:
 
-Where data select a value, both alternatives count as read. `semantics not proved (reason)` names what the walks do not
-follow or the op that `ops.py` does not know; the other properties stay proved. Semantics that are refuted make a kernel
-REFUTED: the line names the element of the result, and the elements that the text and HLO read.
+- By queries (semantics.py). A query asks for a step of the kernel at which the text reads an element that HLO does not
+  read, or the reverse. Padding, selections by index, and indices in memory (of dynamic slices and gathers) are part of
+  the query. Values are followed through registers, vectors, arrays of a work-item, shared memory, and arrays between
+  launches. Only this proof refutes semantics: the line then names the element of the result, the elements that the text
+  reads, and those that HLO reads.
+- By evaluation (instances.py), if the first proof fails or HLO has a sum. The values of single work-items and steps are
+  evaluated, through loops, shuffles, shared memory and earlier launches. Work-groups, and loops whose steps need no
+  values, stay variables. The operands of a sum are compared as a multiset. This proof does not refute: if the text adds
+  an element twice, its semantics are `not proved`.
 
-Semantics say nothing about these: the operations and their order (a - b and b - a read the same elements; constants
-are not compared); the body of a function that the text calls with numbers, which counts as an operation on all of its
-arguments; the elements of a result that no store of the kernel writes (*all written* is about them); the order of reads
-and writes in place; and they assume that the kernel has no race.
+If data select a value, both alternatives count as read.
 
-These kinds are not proved, for these reasons:
+**Not part of semantics**, so nothing is proved about it:
 
-- sums of more elements than the evaluation of a launch may take (`values of too many elements`: instances.py limits the
-  parts of values and the processor time), such as products of large matrices in register tiles or in shared memory;
-- scatters, select-and-scatters, sorts and top-k: `ops.py` has no row for them, because data select the written places;
-- results that atomic operations combine: the walks do not follow the values in memory that other work-items change;
-- reductions by a combination of operations, such as a mean with a variance: their operands are no multiset;
-- loops and branches of a program; types of less than a byte; elements that calls pass in a part of a larger buffer;
-- loops of a text that break, or whose body may return;
-- a constant that selects between two operands: the text reads one of them, or both.
+- the operations, their order, and constants: a - b and b - a read the same elements;
+- the body of a function that the text calls with numbers: the call is one operation on all arguments;
+- the order of reads and writes in a kernel whose result overwrites its parameter;
+- elements that no store of the kernel writes: see *all written*.
 
-If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
-names nothing but ids, steps, and the integer of 32 or 64 bits at one place of a parameter (any integer may be there; of
-several, HLO may say that they are sorted or differ), and if the text's own terms, evaluated for its values, confirm it:
-the conditions of the path hold, and the access is outside, or both accesses touch one element (in the order in question,
-if a result is in place). That an element is not written is found without a solver: the places are counted or enumerated.
-Otherwise the kernel is UNKNOWN.
+A proof of semantics assumes that the kernel has no races.
 
-These parts are trusted: the reader and the walk; the macros in `cases.py` (the text is not read under other macros); the
-manifest's launches, with the buffer of each pointer and its size; that the host passes these buffers; the meaning of the
-languages' functions. The plain read before a loop around atomicCAS counts as atomic, because atomicCAS checks its value.
+**Semantics are not proved** for these kinds of kernels:
 
-These properties are not proved: the values; that registers and shared memory are written before they are read (only
-values whose semantics are proved are known to be); that all lanes reach a shuffle (except where a lane takes a pointer of
-another one); that an update in place leaves other elements unchanged; which of two arrays with the same place and size a
-call reads.
+- Large sums, such as products of large matrices (reason: `values of too many elements`). instances.py limits the number
+  of values of a launch, and the processor time.
+- Scatters, select-and-scatters, sorts and top-k. Data select the places that they write, and `ops.py` does not have
+  these ops.
+- Results that atomic operations combine. The walks do not follow values that other work-items change in memory.
+- Reductions by several operations together, such as a mean with a variance. Their operands are no multiset.
+- Programs with loops or branches, types of less than a byte, and arguments that are a part of a larger buffer.
+- Kernels with a loop that a break or a return may leave.
+- A constant that selects between two operands. The text may read one of them, or both.
 
-The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: assembly; leading dimensions
-that the caller passes; vectors of which two loads overlap at an index that data select; a table of places that two
-arrays share. A query that takes longer than `smt.py` allows makes the kernel UNKNOWN too, for example if its last tile
-overlaps the tile before. `tests/certify/not_proved.tsv` names
-the kernels that are not proved, with reasons, of the sets that `ninja certify` covers (`tests/certify/sets.py`).
+**Refuted or unknown.** If the package does not know a part of the text, the kernel is UNKNOWN. It is REFUTED only by a
+counterexample that fulfils both of these conditions:
 
-`ninja certify-mutants` (`tests/certify/mutants.py`) changes one constant, operator, guard, loop's bound or barrier of a
-text, and compares the verdict with a run of the mutant on the CPU that sees each access (`tests/certify/observe.cpp`,
-which shares nothing with this package). A mutant has a fault if the run accesses a place outside of a buffer or an array,
-has a race, meets a barrier that not all reach, leaves an element of a result or of an array between calls unwritten, or
-reads an element after its place was overwritten. At least 99 % of the mutants with a fault are REFUTED. The others are
-UNKNOWN, for one of these reasons:
+- The counterexample consists of ids, steps of loops, and at most the integer at one place of a parameter, of 32 or 64
+  bits. Any integer may be there. Integers at two places do not refute, because HLO may say that they are sorted or
+  different.
+- The text's own terms confirm it. With its values, the conditions around the access hold, and the access is outside of
+  the buffer, or both accesses touch the same element (for *read after overwritten*: in this order).
 
-- The fault depends on a value that the walk knows only by its range: an index that passes through a vector, a sum of
-  integers that were read, an integer made from a floating-point number, integers at several places of parameters.
+Unwritten elements are found without a solver: the written places are counted or enumerated. A kernel is also UNKNOWN
+if a query exceeds the limits of `smt.py`, for example if the last tile overlaps the tile before. The walk does not
+follow these constructs, which make a kernel UNKNOWN:
+
+- assembly;
+- leading dimensions that the caller passes;
+- two loads of vectors that overlap, at an index that data select;
+- a table of places that two arrays share.
+
+`ninja certify` proves sets of programs (`tests/certify/sets.py`). `tests/certify/not_proved.tsv` lists their kernels
+that are not proved, each with the reason.
+
+**Trusted without proof:**
+
+- the reader and the walk of the text;
+- the meaning of built-in functions of C, OpenCL C, CUDA and HIP;
+- the macros in `cases.py`. Under other macros, the text may be different, and is not read;
+- the manifest: the launches, and for each pointer its buffer and the buffer's size. The host is trusted to pass these
+  buffers;
+- the plain read before a loop around atomicCAS. It counts as atomic, because atomicCAS checks the value.
+
+**Not proved** for any kernel:
+
+- the values of results;
+- that registers and shared memory are written before they are read, except for values whose semantics are proved;
+- that all lanes reach a shuffle, except if a lane takes a pointer from another lane;
+- that a kernel that updates an array in place leaves the other elements unchanged;
+- which array a call reads, if two have the same place and size.
+
+**Tests by mutants.** `ninja certify-mutants` (`tests/certify/mutants.py`) changes one constant, operator, guard, bound
+of a loop, or barrier of a text. It compares the verdict with a run of the changed text on the CPU. The run observes
+each access (`tests/certify/observe.cpp`, which shares nothing with this package). A run shows a fault if it
+
+- accesses a place outside of a buffer or an array,
+- has a race,
+- meets a barrier that some work-items of a group do not reach,
+- leaves an element of a result, or of an array between calls, unwritten, or
+- reads an element after its place was overwritten.
+
+At least 99 % of the mutants with a fault are REFUTED. The others are UNKNOWN, for one of these reasons:
+
+- The walk knows a value only by its range, and the fault depends on this value. Examples are an index that passes
+  through a vector, a sum of integers from memory, an integer that was converted from floating point, and integers at
+  several places of parameters.
 - The fault is in a late step of a loop whose variables the walk cannot write as start + step * k.
 - The kernel reads an array of pointers beyond the elements that it wrote.
 
-These changes are no faults in this sense, and may leave a kernel PROVED: an access that is not aligned to its type; an
-integer divided by zero; a loop without end; lanes that do not reach a shuffle; a read of registers or shared memory
-before they are written; an unwritten element that another call of the program writes with another value; integers that
-wrap around where only their low bits matter; other values at the same places.
+A mutant with one of these changes may be PROVED. They do not count as faults:
+
+- an access that is not aligned to its type, a division of integers by zero, a loop without end;
+- lanes that do not reach a shuffle;
+- a read of registers or shared memory before they are written;
+- an unwritten element that another call of the program writes with another value;
+- integers that wrap around where only their low bits matter;
+- other values at the same places.
+
+**Files.** The proofs about failures:
+
+    text.py      preprocessor and tokens, each with its line and column
+    reader.py    a parser of the subset of C, OpenCL C, CUDA and HIP in which kernels are written
+    types.py     types and their sizes
+    walk.py      symbolic execution: accesses, index arithmetic and barriers, as terms over ids and steps of loops
+    builtins.py  the built-in functions of the languages, for walk.py
+    values.py    the results of the walk
+    terms.py     these terms, their ranges, and their text in SMT-LIB
+    smt.py       asks the solvers, with limits, and keeps the queries
+    queries.py   the questions about a launch
+    programs.py  the questions about the calls of a program
+    cases.py     finds the launches in the files of a build, and gives each a verdict
+
+The proofs of semantics:
+
+    expressions.py   the value of an element as an expression over elements in memory, byte by byte
+    meaning.py       a walk that also follows values
+    passing.py       values that pass through shared memory, or through an array between launches
+    following.py     a walk that records when each store and each read happens
+    ops.py           the semantics of HLO: the elements of its operands from which an op computes an element
+    semantics.py     the proof by queries
+    instances.py     the proof by evaluation
 """
 
 from gen.certify.cases import Verdict, certify, missing

@@ -1,5 +1,5 @@
-"""The meaning of functions that the text calls but does not define: those of OpenCL C, CUDA, HIP, C and GNU C that kernels
-use.
+"""Evaluate calls of functions that the text does not define: the built-in functions of OpenCL C, CUDA, HIP, C and GNU
+C that kernels use.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Valu
     """
     void = Opaque(types.Void())
     if name in ("__builtin_prefetch",):
-        return void         # a hint; its address may be any
+        return void    # a prefetch: its address may be invalid
     if name in ("get_group_id", "get_local_id", "get_global_id", "get_local_size", "get_num_groups", "get_global_size"):
         axis = walk._constant(arguments[0])
         if axis != 0:
@@ -168,8 +168,8 @@ def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Valu
 
 
 def _of_lane(walk: "Any", pointer: Address, lane: "Value", at: Token) -> "Address":
-    """Return the value that a pointer has in another lane of the warp. It becomes an obligation that this lane reaches
-    the same statement.
+    """Return the pointer that another lane of the warp passes to this shuffle. Add the obligation that this lane
+    executes the shuffle, too.
     """
     assert isinstance(lane, Number)
     if not walk.item.free or pointer.offset.free & walk.found.varying - walk.item.free or pointer.memory is None:
@@ -303,7 +303,7 @@ def _range(walk: "Any", place: "Value", count: "Value", write: bool, at: Token) 
             kind = types.Array(element, bytes_of.constant // size(element))
             walk._touch(walk._cast_pointer(place, kind, at), kind, write, at)
         return
-    # The number of bytes is not a constant: record the access to one unit, at an arbitrary step.
+    # The number of bytes is not a constant. `step` numbers any of the copied units: one access stands for all of them.
     unit = min(first.unit, 8)
     lo, hi = bounds(bytes_of)
     step = terms.variable("byte", 0, max(0, hi // unit - (hi % unit == 0)), True)

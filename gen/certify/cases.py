@@ -22,8 +22,8 @@ from gen.hlo.graph import Computation
 
 SEMANTICS_SECONDS = 20.0    # time that the queries about one launch's semantics may take
 SUFFIXES = {"c": ".c", "opencl": ".cl", "cuda": ".cu", "hip": ".hip"}
-# The macros that a compiler predefines; the text is read as that compiler preprocesses it. A C text is read twice: as
-# GNU C on a processor without vector instructions, and as any other compiler.
+# The macros that each target's compiler predefines. A C text is read and proved twice: as GNU C on a processor without
+# vector instructions, and with the macros of no particular compiler.
 _ENDIAN = {"__BYTE_ORDER__": "1234", "__ORDER_LITTLE_ENDIAN__": "1234", "__ORDER_BIG_ENDIAN__": "4321"}
 MACROS: "Mapping[str, Mapping[str, str]]" = {
     "c": {"__GNUC__": "12", "SETT_BURSTS": "1", "__has_builtin": "__has_builtin", "NULL": "0", **_ENDIAN}, "c plain": {"NULL": "0", **_ENDIAN},
@@ -33,9 +33,12 @@ MACROS: "Mapping[str, Mapping[str, str]]" = {
 
 @dataclass
 class Verdict:
-    """The verdict on a launch. kind: PROVED, REFUTED or UNKNOWN. queries: the number of queries that were asked. meant: the
-    verdict on its semantics, if the graph is known. A launch whose semantics are refuted is REFUTED; one whose semantics
-    are not proved keeps its kind, which is about the other properties.
+    """The verdict on a launch.
+
+    kind: PROVED, REFUTED or UNKNOWN. It is REFUTED if a failure or the semantics are refuted. Semantics that are not
+        proved do not change it.
+    queries: the number of queries that were asked.
+    meant: the verdict on the semantics; None if the graph is not known.
     """
 
     kernel: str
@@ -62,8 +65,11 @@ def missing() -> str:
 
 def certify(texts: "Mapping[str, str]", manifest: "Mapping[str, Any]", targets: "Sequence[str]",
             folder: "Optional[Path]" = None, computation: "Optional[Computation]" = None) -> "List[Verdict]":
-    """Return a verdict for each launch of a program in each target. texts: the files of the build, by name. folder: the
-    folder in which queries are kept. computation: the program's graph; without it, nothing is said about semantics.
+    """Return a verdict for each launch of a program in each target.
+
+    texts: the files of the build, by name.
+    folder: the folder in which queries are kept.
+    computation: the program's graph. Without it, semantics are not judged.
     """
     verdicts: "List[Verdict]" = []
     for target in targets:
@@ -135,9 +141,9 @@ def _asked(walk: Walk, launch: "Mapping[str, Any]", places: "_Places", call: Cal
 
 
 def _ranges(calls: "Sequence[Call]", manifest: "Mapping[str, Any]") -> "Dict[Tuple[Memory, Int], Tuple[int, int]]":
-    """Return the ranges of the integers in arrays that launches write. They hold where an array is read after all of it was
-    written; a query of its own asks for that. A result that is in the place of a parameter may hold the parameter's
-    values, and no range is known of it; nor of any array if some launch is not known.
+    """Return the ranges of the integers that launches write to arrays between them. A range holds for a read after all
+    of the array was written, which is proved separately. Results that overwrite a parameter have no range, because
+    they may still hold the parameter's values. If a kernel could not be walked, no array has a range.
     """
     in_place = {alias["result"] for alias in manifest["aliases"]}
     found: "Dict[Tuple[Memory, Int], Tuple[int, int]]" = {}
@@ -174,7 +180,9 @@ def _meant(semantics: Semantics, launches: "Sequence[Mapping[str, Any]]", verdic
 
 def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapping[str, Any]]", calls: "Sequence[Call]",
               in_place: "Set[int]") -> None:
-    """Ask about the calls in the order of the host's text. A failure to read that order counts for the last launch."""
+    """Ask about the calls in the order in which the host's text runs them. If this order cannot be read, the last
+    launch gets the failure.
+    """
     for call in calls:
         try:
             programs.overwritten(call)
@@ -182,7 +190,7 @@ def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapp
             call.failures.append(Failure("unknown", error.message, 0, 0))
     if not any(argument["buffer"] in ("scratch", "local", "state") for launch in launches for argument in launch["arguments"]) \
             and len(launches) == 1:
-        tree: "programs.Tree" = [0]     # no array between kernels: nothing depends on the order
+        tree: "programs.Tree" = [0]    # no array passes between kernels, so their order does not matter
     else:
         try:
             tree = programs.order_of(reader, target, [launch["kernel"] for launch in launches], header)
@@ -197,8 +205,8 @@ Done = Tuple[Verdict, Solvers, List[Access]]
 
 
 def _written(manifest: "Mapping[str, Any]", places: "_Places", done: "Sequence[Done]") -> None:
-    """Ask, for each result with a buffer of its own and for each array between launches, whether all of it is written. A
-    failure is reported for the last launch that writes the array.
+    """Ask about each array between launches, and about each result that does not overwrite a parameter: is all of it
+    written? A failure is reported for the last launch that writes the array.
     """
     in_place = {alias["result"] for alias in manifest["aliases"]}
     for (buffer, number, offset), memory in list(places.known.items()):
@@ -233,8 +241,8 @@ def _all_of(name: str, memory: Memory, done: "Sequence[Done]") -> None:
 
 
 class _Places:
-    """The buffers of a program, each as a memory. Pointers to the same place share one memory. But a parameter and a
-    result that overwrites it in place have separate memories.
+    """Make a Memory for each buffer of a program. Pointers to the same place get the same Memory. But a result that
+    overwrites a parameter in place has a Memory of its own.
     """
 
     def __init__(self, manifest: "Mapping[str, Any]") -> None:
@@ -256,7 +264,7 @@ class _Places:
         return found
 
     def _share(self, block: "Tuple[str, int]", memory: Memory) -> None:
-        """Record which arrays of a block of memory share bytes with a new array."""
+        """Record which arrays of a block of memory share bytes with a new array of this block."""
         for other in self.blocks.setdefault(block, []):
             if memory.bytes is None or other.bytes is None or (memory.base < other.base + other.bytes
                                                                and other.base < memory.base + memory.bytes):

@@ -1,9 +1,9 @@
-"""Values of elements as expressions: what they are computed from.
+"""Expressions of values: for each byte of a value, the elements in memory from which it is computed.
 
-An expression is a tree over reads of memory, indices and constants. An expression has a size in bytes, and stands for
-the bytes of a value: bits that only move (a load of a wide word, a union, a shift by whole bytes, a mask of bytes) are
-followed exactly, so that each byte of a result is known to come from one byte of one read. All arithmetic is an
-application of an operation that is not interpreted here.
+An expression is a tree whose leaves are reads of memory, indices and constants. It stands for the bytes of a value,
+and has a size in bytes. Operations that only move bytes are followed exactly: loads of wide words, unions, shifts by
+whole bytes, masks of bytes. So it is known which byte of which read each byte of a result is. Arithmetic is not
+interpreted: an expression records the operation and its operands.
 """
 
 from __future__ import annotations
@@ -13,24 +13,28 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 from gen.certify import terms
 from gen.certify.terms import ZERO, Atom, Condition, Term, number
 
-MOST_NODES = 40_000  # maximum number of different parts of one expression that are visited
+MOST_NODES = 40_000  # maximum number of distinct parts of an expression that `Reads` visits
 
 
 class Expression:
-    """A value of `size` bytes. kind and parts:
+    """A value of `size` bytes. For each kind, the types of the parts and their meaning:
 
-    read        memory, Term: the bytes from this byte offset of a memory on; and the number of barriers before, as a
-                Term
+    read        Memory, Term, Term: bytes of a memory. The terms are the byte offset, and the number of barriers before
+                the read.
     index       Term: an integer that ids and steps determine, modulo 2^(8 * size)
-    number      str: a floating-point constant, as written
-    apply       str, Expression ..: an operation on other values
-    if          Condition, Expression, Expression
-    part        Expression, int: the bytes from this byte of another value on
-    join        Expression ..: the bytes of several values, the lowest first
-    carried     object, Atom: the value of a variable at the beginning of a step of a loop; and the loop's step
-    fold        Expression, (Atom ..), Expression ..: the first value, combined in an unknown way with the other values,
-                for each value of the variables in their ranges
-    lost        str: a value that the walk does not follow, with the reason
+    number      str: a floating-point constant, as the text writes it
+    apply       str, Expression ..: an operation, and its operands
+    if          Condition, Expression, Expression: the first value if the condition holds, else the second
+    part        Expression, int: bytes of another value, from this byte on
+    join        Expression ..: the concatenation of values, the lowest bytes first
+    carried     object, Atom: the value that a variable has at the beginning of a step of a loop. The object is the
+                variable, the atom is the step.
+    fold        Expression, (Atom ..), Expression ..: the result of a loop or reduction. Its start is the first value.
+                It then combines the other values, for all values of the atoms in their ranges. Nothing is known about
+                how it combines them.
+    lost        str: a value that the walk does not follow. The text is the reason.
+
+    following.py makes two more kinds, loop and shuffle. Its reads have a Moment instead of the number of barriers.
     """
 
     __slots__ = ("kind", "parts", "size")
@@ -40,7 +44,7 @@ class Expression:
     _known: "Dict[Tuple[Any, ...], Expression]" = {}
 
     def __new__(cls, kind: str, size: int, *parts: "Any") -> "Expression":
-        """Return the one expression with these parts, so that equal expressions are the same object."""
+        """Return the expression with these parts. Equal expressions are the same object."""
         key = kind, size, parts
         if key not in cls._known:
             made = cls._known[key] = super().__new__(cls)
@@ -49,7 +53,7 @@ class Expression:
 
     @classmethod
     def clear(cls) -> None:
-        """Forget the expressions of a program that is done."""
+        """Forget all expressions. This is called between programs."""
         cls._known.clear()
 
     def __repr__(self) -> str:
@@ -76,7 +80,7 @@ def apply(name: str, size: int, *of: Expression) -> Expression:
 
 
 def either(condition: Condition, a: Expression, b: Expression) -> Expression:
-    """Return the value that is a if the condition holds, else b."""
+    """Return the value that is `a` if the condition holds, and `b` otherwise."""
     if a == b or condition.kind == "true":
         return a
     if condition.kind == "false":
@@ -105,7 +109,7 @@ def _bytes(of: Expression) -> "List[_Byte]":
 
 
 def _joined(bytes_of: "Sequence[_Byte]") -> Expression:
-    """Return the value with these bytes, in which neighbouring bytes of one value are together."""
+    """Return the value with these bytes. Adjacent bytes of the same value become one part."""
     groups: "List[List[_Byte]]" = []
     for byte in bytes_of:
         if groups and _follows(groups[-1][-1], byte):
@@ -146,7 +150,7 @@ def _part(of: Expression, first: int, size: int) -> Expression:
 
 
 def part(of: Expression, first: int, size: int) -> Expression:
-    """Return some bytes of a value."""
+    """Return `size` bytes of a value, from byte `first` on."""
     if first == 0 and size == of.size:
         return of
     if first + size > of.size:
@@ -155,12 +159,14 @@ def part(of: Expression, first: int, size: int) -> Expression:
 
 
 def join(parts: "Sequence[Expression]") -> Expression:
-    """Return the value whose bytes are those of several values, the lowest first."""
+    """Return the concatenation of the bytes of values. The first value has the lowest bytes."""
     return _joined([byte for of in parts for byte in _bytes(of)])
 
 
 def resized(of: Expression, size: int, signed: bool) -> Expression:
-    """Return an integer converted to another size. signed: the sign of the integer's own type."""
+    """Return an integer converted to a size. signed: true if the integer's own type is signed, so that the sign is
+    extended.
+    """
     if size == of.size:
         return of
     if of.kind == "lost":
@@ -180,8 +186,8 @@ def resized(of: Expression, size: int, signed: bool) -> Expression:
 
 
 def shifted(of: Expression, by: int, signed: bool) -> Expression:
-    """Return a value shifted by a number of bits, to the left if it is positive. signed: copies of the sign come in
-    from the left.
+    """Return a value shifted by `by` bits: to the left if `by` is positive, else to the right. signed: a right shift
+    copies the sign bit.
     """
     if by == 0:
         return of
@@ -192,8 +198,8 @@ def shifted(of: Expression, by: int, signed: bool) -> Expression:
 
 
 def bitwise(op: str, a: Expression, b: Expression) -> Expression:
-    """Return a & b, a | b, a ^ b, or a sum without carries. If each byte of the result is a byte of an operand or a
-    constant, it is expressed as such.
+    """Return a & b, a | b or a ^ b; "+" is a sum of numbers that have no common bit. If each byte of the result is a
+    constant or a byte of an operand, the result consists of these bytes.
     """
     if a.size != b.size or "lost" in (a.kind, b.kind):
         return apply(op, a.size, a, b)
@@ -237,14 +243,14 @@ def inverted(of: Expression) -> Expression:
 
 
 class Reads:
-    """The reads of expressions, each with the condition under which the value depends on it.
+    """Collects the reads in expressions. Each comes with the condition under which the value depends on it.
 
-    of_atom: the expressions of integers that were read from memory.
-    lost: the reason why the list is not complete, or "".
-    rough: true if a mask of bits or lanes may hide some of the reads from the value.
-    passed: a function that returns, for a read of memory that kernels write, the possible values with their conditions;
-        for other memory, it returns None.
-    ends: for a variable that a loop changes, its value before the loop and at the end of a step.
+    of_atom: the expressions of integers from memory.
+    lost: the reason why reads may be missing, or "".
+    rough: true if some reads may not influence the value, because a mask of bits or of lanes hides them.
+    passed: a function of a read. If kernels write the memory, it returns the values that the read may return, each with
+        its condition. For other memory it returns None.
+    ends: for a variable that a loop changes, its values before the loop and at the end of a step.
     """
 
     def __init__(
@@ -298,7 +304,9 @@ class Reads:
                 choice, a, b = parts
                 wait(*self._integers(choice))
                 for side, other, holds in ((a, b, choice), (b, a, terms.negated(choice))):
-                    if side.kind == "apply" and other in side.parts:    # a step that is skipped keeps the value before
+                    # if a condition skips an operation, the value before it is kept: it is read in either case, the
+                    # other operands only under the condition
+                    if side.kind == "apply" and other in side.parts:
                         wait(other)
                         rest = [part for part in side.parts[1:] if part is not other]
                         wait(*rest, under=terms.both(condition, certain(holds, self.of_atom)))
@@ -322,7 +330,7 @@ class Reads:
                 self.lost = self.lost or parts[0]
 
     def _integers(self, of: "Any") -> "List[Expression]":
-        """Return the values of the integers in a term or a condition that were read from memory."""
+        """Return the values of the integers from memory that occur in a term or a condition."""
         found = []
         for atom in sorted(of.free, key=lambda a: a.number):
             if atom in self.of_atom:
@@ -332,17 +340,16 @@ class Reads:
         return found
 
 
-Bound = Tuple[Atom, ...]  # the variables of the reductions around a read, the outermost first
+Bound = Tuple[Atom, ...]  # the loop variables of the reductions that contain a read, the outermost first
 
 
 def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:
-    """Return true for a variable that ids and steps decide, or that is an integer read from memory."""
+    """Return true for a variable that is determined by ids and steps, or that is an integer in memory."""
     return atom.known or atom in of_atom and of_atom[atom].kind == "read"
 
 
 def certain(condition: Condition, of_atom: "Dict[Atom, Expression]") -> Condition:
-    """Return the part of a condition that depends only on ids, steps and integers in memory. The condition implies this
-    part.
+    """Return a condition that depends only on ids, steps and integers in memory, and that the given condition implies.
     """
     if all(is_decided(atom, of_atom) for atom in condition.free):
         return condition

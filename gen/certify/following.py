@@ -1,9 +1,9 @@
-"""A walk that follows values through memory by the order of stores and reads.
+"""A walk that records when each store and each read happens.
 
-meaning.py follows the arrays of a work-item element by element, and walks the loops that use them step by step. This
-walk does not: it records each store to any array, and each read as a read of that array at a moment of the program.
-instances.py finds the store that serves a read, for single work-items and steps. So loops are walked once, and values
-pass between work-items through shared memory and shuffles.
+meaning.py follows a work-item's arrays element by element, and walks the loops that use them step by step. This walk
+records each store to an array, and each read of it, with its moment in the program. So it walks each loop only once.
+Later, instances.py finds the store that a read returns, for single work-items and steps. In this way values also pass
+between work-items, through shared memory and shuffles.
 """
 
 from __future__ import annotations
@@ -23,13 +23,19 @@ from gen.certify.values import Address, Cell, Either, Lanes, Memory, Number, Opa
 from gen.certify.walk import Walk, _Exits
 
 
-_LARGEST = re.compile(r"(maximum|minimum)_\w+")  # functions of the text that return one of their arguments
+# functions that the text defines, and that return one of their arguments
+_LARGEST = re.compile(r"(maximum|minimum)_\w+")
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment of a work-item's program. phase: the number of barriers before it. loops: the steps of the loops around
-    it. number: its number in the order of the walk. item: the work-item. launch: the number of the launch.
+    """A moment in the execution of a kernel by one work-item.
+
+    phase: the number of barriers before it.
+    loops: the steps of the loops around it.
+    number: its number in the order of the walk.
+    item: the work-item.
+    launch: the number of the launch.
     """
 
     phase: Term
@@ -55,8 +61,9 @@ class Following(Meaning):
     launch = 0  # the number of the launch whose kernel is walked
 
     def _file(self) -> None:
-        self.counts: "Dict[object, Optional[Term]]" = {}  # the number of steps of a loop
-        self.declared: "Dict[Memory, Tuple[Term, ...]]" = {}  # the steps of the loops around an array's declaration
+        self.counts: "Dict[object, Optional[Term]]" = {}  # for each loop, its number of steps; None if it is not known
+        # for each array, the steps of the loops around its declaration
+        self.declared: "Dict[Memory, Tuple[Term, ...]]" = {}
         super()._file()
 
     def _now(self) -> Moment:
@@ -99,7 +106,9 @@ class Following(Meaning):
         super()._store(value, type, stored, at)
 
     def _set_contents(self, memory: Memory, entries: "Dict[int, Expression]") -> None:
-        """Record the values of an array's declaration as stores. Without values, all of the array becomes unknown."""
+        """Record the initial values of an array as stores. An array without initial values gets one store of an
+        unknown value.
+        """
         at = memory.at
         assert at is not None
         unknown = {0: expressions.lost("an array that the walk does not follow", memory.bytes or 1)}
@@ -136,7 +145,7 @@ class Following(Meaning):
         return False
 
     def _forget_arrays(self, keys: "Any") -> None:
-        """Keep the stores to arrays, which have moments."""
+        """Do nothing. Unlike Meaning, this walk keeps the stores to arrays that a loop changes: each has a moment."""
 
     def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
         _, condition, step, body = node.parts
@@ -148,8 +157,8 @@ class Following(Meaning):
         return super()._summed(node, counted, facts)
 
     def _open(self, cell: Cell, entry: "Optional[Value]", key: "Any") -> None:
-        """Set the value of a variable that a loop changes, as in Meaning. Integers are followed as well, and loops whose
-        number of steps depends on the work-item.
+        """Set the value of a variable that a loop changes: before the walk of the body, and after it. Unlike Meaning,
+        this also follows integers, and loops whose number of steps depends on the work-item.
         """
         end, mark = cell.value, self._mark()
         Walk._open(self, cell, entry, key)
@@ -173,7 +182,9 @@ class Following(Meaning):
     # ---- calls ----
 
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
-        """Return the result of a call whose lanes name the function, except lanes that the function only moves."""
+        """Return the result of a call to a function of the text. Each lane becomes an operation of the function's
+        name. Lanes that the function returns unchanged stay as they are.
+        """
         if isinstance(result, Lanes) and isinstance(result.type.element, Float) and result.of is not None:
             lanes = {of for value in values if isinstance(value, (Lanes, Number)) for of in self._lanes(value, 1)}
             width = size(result.type.element)
@@ -183,7 +194,7 @@ class Following(Meaning):
             for n, of in enumerate(result.of):
                 if _LARGEST.fullmatch(name) and len(own) == len(values):
                     made.append(expressions.apply(name, width, *(side[n] for side in own)))
-                else:   # the arguments, to find out at a step whether the function returns one of them
+                else:  # keep the arguments, too: evaluation may show that the function returns one of them
                     made.append(of if of.kind != "apply" or of in lanes else expressions.apply(f"call {name}", width, of, *(side[n] for side in own)))
             return self._with(result, made, 1 << 62)
         return super()._named(name, values, result)

@@ -1,12 +1,15 @@
-"""Evaluate values for single work-items and steps, and compare them with HLO's.
+"""Evaluate stored values for single work-items and steps, and compare them with HLO's values.
 
-A value of following.py depends on ids, steps, and reads of arrays that kernels write. Here the ids and steps get values,
-as far as this is needed to find the store that serves each read; the others, mostly the number of the work-group, stay
-variables. What remains is a tree over elements of parameters. Sums and products of a reduction are compared as
-multisets: each element of the reduced range occurs exactly once. All else is compared as a set of elements.
+A value of following.py depends on ids, on steps of loops, and on reads of arrays that kernels write. Evaluation
+replaces each such read by the value of the store that it returns. For this it gives numbers to those ids and steps on
+which the choice of the store depends. The other ids, mostly the number of the work-group, stay variables. The result
+is an expression over elements of parameters.
 
-The addresses in the trees may still contain variables. They are paired by their values at a few steps, and a solver
-proves that the paired addresses are equal at all steps.
+The operands of a sum or product are compared as a multiset, so that each element of the reduced range must occur
+exactly once. Everything else is compared as a set of elements.
+
+The addresses of elements may still contain variables. Addresses of the text and of HLO are paired if they are equal at
+a few steps. Then a solver proves that the addresses of each pair are equal at all steps.
 """
 
 from __future__ import annotations
@@ -31,23 +34,23 @@ from gen.certify.values import Memory
 MOST_PARTS = 600_000  # maximum number of parts of values that are evaluated for one launch
 MOST_SECONDS = 12.0  # maximum processor time of the evaluation of one launch
 MOST_STORED = 300_000  # maximum number of stores to one array that are enumerated
-SAMPLES = 5  # number of steps at which addresses are paired
+SAMPLES = 5  # number of steps at which the addresses of a pair must be equal
 
 Env = Dict[Atom, Term]
 Steps = Generator[Tuple[Expression, Env], Expression, Any]
 
-# operations that round or convert a number, or move its bits; and functions of a text that add a product to a sum
+# operations that only round, convert or move a number, and functions of a text that add a product to a sum
 _SAME_NUMBER = re.compile(r"(call )?(round|value|bits)_\w+|call mad_\w+|.* to .*|convert.*|reduce-precision|extend|bits")
 _SUMS = {"+f": "add", "+i": "addi", "+": "addi", "add": "add", "reduce add": "add", "__fadd_rn": "add", "__dadd_rn": "add", "fma": "fma", "fmaf": "fma",
          "mad": "fma", "__fmaf_rn": "fma", "__fma_rn": "fma", "*f": "multiply", "*i": "multiplyi", "multiply": "multiply",
          "reduce multiply": "multiply", "^": "xor", "^i": "xor", "xor": "xor", "reduce xor": "xor"}
 _LARGEST = re.compile(r"(call )?_*f?(max|min)(imum)?(_\w+|[fl])?|reduce (maximum|minimum|and|or|choice)"
                       r"|select|mask|truth|~|(<|>|<=|>=|==|!=)f")
-ONCE = ("add", "multiply", "xor", "custom")  # reductions whose result depends on how often an element is read
+ONCE = ("add", "multiply", "xor", "custom")  # reductions whose result depends on how often they read an element
 
 
 class Needs(Exception):
-    """The evaluation needs the value of a variable."""
+    """Raised if the evaluation needs a number for a variable."""
 
     def __init__(self, atom: Atom) -> None:
         super().__init__(atom.name)
@@ -56,8 +59,13 @@ class Needs(Exception):
 
 @dataclass
 class Followed:
-    """A launch: its stores by array, the variables of its work-group and work-item, the loops around the declaration of
-    each array. templates: the parameters of the kernel's template. problem: the reason why its stores are not known, or "".
+    """A launch and its stores.
+
+    stores: the stores, by array.
+    groups, items: the variables that number the work-group and the work-item.
+    declared: for each array, the steps of the loops around its declaration.
+    templates: the variables of the kernel's template parameters.
+    problem: the reason why the stores are not known, or "".
     """
 
     number: int
@@ -72,8 +80,13 @@ class Followed:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A store by one work-item at one step. first: the byte of the store that the entry's granule begins with. rest: the
-    conditions that variables decide. group: the number of the work-group that writes granule 0 of the table.
+    """A store to one granule (see _Table) by one work-item at one step.
+
+    env: the values of ids and steps.
+    first: the byte of the stored value at which the granule begins.
+    rest: the conditions of the store that `env` does not decide.
+    group: if the table has a `by`: the number of the work-group whose part contains the granule, if the writer is
+        work-group 0.
     """
 
     store: Ordered
@@ -88,13 +101,18 @@ class _Entry:
 
 @dataclass
 class _Table:
-    """The stores to an array: by granule. unit: bytes of a granule. base: the part of all offsets that variables decide."""
+    """The stores to an array, by granule: a piece of `unit` bytes that each store writes either wholly or not at all.
+
+    base: the part of the offsets that has no number. It is a sum of variables, equal for all stores.
+    """
 
     unit: int
     base: Term
     entries: "Dict[int, List[_Entry]]"
-    by: "Optional[Atom]" = None  # the work-group's variable, if the table is for group 0
-    stride: int = 0  # bytes between the places of two work-groups
+    # the variable that numbers the work-group, if the entries are the stores of work-group 0. Each further work-group
+    # writes the same places, moved by `stride` bytes.
+    by: "Optional[Atom]" = None
+    stride: int = 0
 
 
 class Instances:
@@ -125,7 +143,7 @@ class Instances:
     # ---- variables ----
 
     def _free(self, of: Expression) -> "Tuple[Atom, ...]":
-        """Return the variables on which a value may depend."""
+        """Return the variables that may occur in the evaluation of a value."""
         waiting = [of]
         while waiting:
             each = waiting[-1]
@@ -244,7 +262,7 @@ class Instances:
         return both(*found) if of.kind == "and" else terms.either(*found)
 
     def _with_integers(self, part: "Any", env: Env) -> "Steps":
-        """Evaluate a term or a condition, in which integers that were read from memory get their values."""
+        """Evaluate a term or a condition. The integers from memory in it are evaluated, too."""
         unknown = [a for a in part.free if not a.known and a in self.of_atom and a not in env]
         if unknown:
             env, self.opened = dict(env), {}
@@ -286,8 +304,8 @@ class Instances:
         return self.integers[value]
 
     def decide(self, of: Condition) -> Condition:
-        """Return TRUE or FALSE for a condition on steps that the assumptions decide. Else ask for the value of one of its
-        variables, if there is one.
+        """Return TRUE or FALSE if the assumptions decide a condition on ids and steps. Otherwise raise Needs for one
+        of its variables. A condition on values from memory is returned as it is.
         """
         if of.kind in ("true", "false") or not all(a.known for a in of.free):
             return of
@@ -316,7 +334,7 @@ class Instances:
     # ---- evaluation ----
 
     def value(self, of: Expression, env: Env) -> Expression:
-        """Return a value for the given values of variables."""
+        """Return the value of an expression if variables have the values in `env`."""
         memo = self.memos.setdefault(self.assumed, {})
         stack: "List[Tuple[object, Any]]" = []
         result: "Optional[Expression]" = None
@@ -423,7 +441,7 @@ class Instances:
         return self.pieces[key]
 
     def _reduced(self, of: Expression, env: Env) -> "Steps":
-        """Evaluate a reduction of HLO."""
+        """Return HLO's reduction as one operation on all of its elements."""
         first, atoms, *elements = of.parts
         start = yield first, env
         made = list(start.parts[1:])
@@ -464,12 +482,13 @@ class Instances:
     # ---- memory ----
 
     def _served(self, memory: Memory, offset: Term, width: int, when: Moment, env: Env) -> "Steps":
-        """Return the value that a read finds in memory that kernels write."""
+        """Return the value that a read returns from memory that kernels write."""
         if not all(a.known for a in offset.free):
             return expressions.lost(f"{memory.name} at an index that data select", width)
         launch = self.launches[when.launch]
         stores = launch.stores.get(memory, [])
-        found: "List[Tuple[int, int, Expression]]" = []  # byte of the read, number of bytes, value
+        # each: the first byte in the read, the number of bytes, and their value
+        found: "List[Tuple[int, int, Expression]]" = []
         missing = [(0, width)]
         if stores:
             least = len(launch.declared.get(memory, ()))
@@ -496,7 +515,9 @@ class Instances:
 
     def _looked_up(self, table: _Table, memory: Memory, offset: Term, wanted: "List[Tuple[int, int]]", when: Moment, level: int,
                    env: Env, found: "List[Tuple[int, int, Expression]]") -> "Steps":
-        """Append the values of the bytes for which the table has a store before a moment; return the other bytes."""
+        """Find the bytes in `wanted` that a store in the table wrote before a moment. Append them to `found`, and
+        return the others.
+        """
         away = offset - table.base
         if not away.is_constant:
             raise self._need(away, f"{memory.name} at a varying place")
@@ -519,7 +540,7 @@ class Instances:
                     missing.append((at, taken))
                     at += taken
                     continue
-                # extend over granules that the same store serves
+                # take the following granules together with this one, as long as the same store wrote them last
                 entry = candidates[0]
                 while at + taken < first + count and not entry.rest:
                     after = table.entries.get((start + at + taken) // table.unit, [])
@@ -534,7 +555,9 @@ class Instances:
 
     @staticmethod
     def _before(entries: "List[_Entry]", private: bool, phase: Term, own: "Tuple[int, ...]", item: Term) -> "List[_Entry]":
-        """Return the stores before a moment, the last one first, down to one without further conditions."""
+        """Return the stores of a granule that precede a moment, latest first. The list ends with the first store whose
+        conditions are known to hold, because that store hides all earlier ones.
+        """
         if private:
             known = [e for e in entries if e.moment < own]
             known.sort(key=lambda e: e.moment, reverse=True)
@@ -548,7 +571,7 @@ class Instances:
         return known
 
     def _of_entries(self, entries: "Sequence[_Entry]", inside: int, width: int, env: Env) -> "Steps":
-        """Return the value of the first of these stores whose conditions hold."""
+        """Return the value of the first store in a list whose conditions hold."""
         result: "Optional[Expression]" = None
         chosen: "List[Tuple[Condition, Expression]]" = []
         for entry in entries:
@@ -579,7 +602,9 @@ class Instances:
         return (*found, when.number)
 
     def _table(self, memory: Memory, stores: "List[Ordered]", level: int, when: Moment, env: Env) -> _Table:
-        """Return the stores to an array by one work-item, or by all items of a work-group, in a step of the outer loops."""
+        """Return the table of the stores to an array at one step of the outer `level` loops: those of one work-item to
+        a private array, or those of all work-items of a work-group.
+        """
         fixed: "Set[Atom]" = {a for step in when.loops[:level] for a in step.free}
         launch = self.launches[when.launch]
         fixed |= launch.groups | launch.templates
@@ -649,7 +674,7 @@ class Instances:
         return _Table(unit, base or ZERO, entries)
 
     def _earlier(self, memory: Memory, offset: Term, width: int, launch: int) -> "Steps":
-        """Return bytes of an array that earlier launches write."""
+        """Return bytes of an array as the launches before `launch` left them."""
         before = [one for one in self.launches[:launch]
                   if memory in one.stores or one.problem and memory in one.memories]
         if not before:
@@ -705,9 +730,9 @@ class Instances:
         return expressions.join(made)
 
     def _solved(self, memory: Memory, launch: Followed, offset: Term, width: int) -> "Any":
-        """Return bytes of an array that an earlier launch writes, if the places of its stores are mixed-radix numbers
-        whose digits are all of the launch's ids and steps: then the digits of the place are the ids and steps. Else
-        return None.
+        """Return bytes of an array that an earlier launch writes. This works only if each offset of a store is a
+        mixed-radix number whose digits are all ids and steps of the launch. Then the digits of an offset are the
+        ids and steps that write it. Otherwise return None.
         """
         chosen: "List[Tuple[Condition, Expression]]" = []
         templates = sorted(launch.templates, key=lambda a: a.number)
@@ -791,7 +816,7 @@ class Instances:
 
 
 def _points(atoms: "Sequence[Atom]", path: "Sequence[Condition]", of: "Sequence[Term]") -> "Iterator[Tuple[Any, Any]]":
-    """Yield the values of variables that satisfy conditions, each with the values of terms."""
+    """Yield all values of `atoms` for which the conditions hold, each with the values of the terms `of`."""
     if not atoms:
         if all(c.kind == "true" for c in path) and all(term.is_constant for term in of):
             yield (), tuple(term.constant for term in of)
@@ -812,7 +837,7 @@ def _points(atoms: "Sequence[Atom]", path: "Sequence[Condition]", of: "Sequence[
 
 
 def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
-    """Return the result of an operation, computed if it is one on integers and the operands are constants."""
+    """Return the result of an operation. Integer operations on constants are computed."""
     if name.startswith("call "):
         return of[0] if of[0] in of[1:] else expressions.apply(name, width, of[0])
     if name in ("-", "mask", "!") and of[0].kind == "index" and of[0].parts[0].is_constant:
@@ -835,7 +860,8 @@ def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
             made = {"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}[name[0]]
             return expressions.index(number(made), width)
         half = 1 << 8 * of[0].size - 1
-        if name in ("==i", "!=i") or name in ("<i", ">i", "<=i", ">=i") and a < half and b < half:   # the same with and without sign
+        # a and b have no sign bit, so signed and unsigned comparisons agree
+        if name in ("==i", "!=i") or name in ("<i", ">i", "<=i", ">=i") and a < half and b < half:
             made = {"==": a == b, "!=": a != b, "<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[name[:-1]]
             return expressions.index(number(int(made)), width)
     return expressions.apply(name, width, *of)
@@ -844,11 +870,14 @@ def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
 # ---- comparison ----
 
 Key = Tuple[Any, ...]
-Bag = Tuple[str, Any]  # an operation and its operands: a Counter, or for a choice a frozenset
+# an operation and its operands: a Counter; a frozenset if the operation chooses one of its operands
+Bag = Tuple[str, Any]
 
 
 class Comparison:
-    """Compares values at a step with HLO's. steps: values of the variables, at which addresses are paired."""
+    """Compares values of a text with values of HLO. steps: for some steps, the values of all variables. Addresses are
+    paired if they are equal at all of these steps.
+    """
 
     def __init__(self, instances: Instances, steps: "List[Dict[Atom, int]]") -> None:
         self.instances, self.steps = instances, steps
@@ -874,7 +903,7 @@ class Comparison:
         return self.reads[read]
 
     def _atoms(self, part: "Any") -> "List[Expression]":
-        """Return the values of the integers in a term or a condition that were read from memory."""
+        """Return the values of the integers from memory that occur in a term or a condition."""
         found = []
         for atom in sorted(part.free, key=lambda a: a.number):
             if atom in self.instances.canonical:
@@ -884,9 +913,12 @@ class Comparison:
         return found
 
     def of(self, root: Expression, wanted: "List[Bag]", which: int) -> "frozenset[object]":
-        """Return the elements that a value depends on. wanted: the reductions of HLO; a sum of a text that contains one
-        counts as that reduction. which: their number; 0 or less for the values
-        of HLO itself, less than 0 if it has reductions that must read each element once.
+        """Return the set of the elements on which a value depends.
+
+        wanted: the reductions of HLO's value. If a sum of the text contains the operands of one, the set contains the
+            reduction instead of these operands.
+        which: > 0: `root` is a value of the text, and `which` numbers `wanted`. 0: it is a value of HLO. < 0: it is a
+            value of HLO with reductions that must read each element once.
         """
         if (root, which) in self.items:
             return self.items[root, which]
@@ -945,7 +977,10 @@ class Comparison:
         return made
 
     def _largest(self, top: Expression, wanted: "List[Bag]", which: int) -> object:
-        """Return a maximum or another choice among elements as one item, if HLO has a reduction that chooses among them."""
+        """Return the key of a choice, such as a maximum: the set of the elements among which it chooses. Return None if
+        the choice is HLO's, but no reduction; or if it is the text's, and no reduction of HLO chooses among the same
+        elements.
+        """
         if which < 0 and not top.parts[0].startswith("reduce "):
             return None
         key = "choice", self._united(top, wanted, which)
@@ -965,7 +1000,7 @@ class Comparison:
         return frozenset(found)
 
     def leaves(self, top: Expression, op: str) -> "List[Expression]":
-        """Return the operands of a tree of one operation."""
+        """Return the operands of nested operations of one kind: a, b and c for (a + b) + c."""
         found: "List[Expression]" = []
         family = {"fma": "add"}.get(op, op)
         waiting = [top]
@@ -995,7 +1030,9 @@ class Comparison:
         return found
 
     def bag(self, top: Expression, op: str, wanted: "List[Bag]", which: int) -> Bag:
-        """Return the operands of a tree of one operation, each as the set of elements that it depends on."""
+        """Return the operands of nested operations of one kind. Each operand is given by the set of the elements on
+        which it depends.
+        """
         if (top, which) not in self.bags:
             counted: "Counter[object]" = Counter()
             for leaf in self.leaves(top, op):
@@ -1006,7 +1043,9 @@ class Comparison:
         return self.bags[top, which]
 
     def _matched(self, top: Expression, op: str, wanted: "List[Bag]", which: int) -> "Tuple[List[Expression], Set[object]]":
-        """Return the reductions of HLO that a tree of a text contains, and the other operands of the tree."""
+        """Find reductions of HLO among the operands of nested operations of a text. Return the remaining operands, and
+        the keys of the reductions that were found.
+        """
         leaves = self.leaves(top, op)
         family = {"fma": "add", "addi": "add", "multiplyi": "multiply"}.get(op, op)
         tokens: "Set[object]" = set()
@@ -1027,7 +1066,7 @@ class Comparison:
         return leaves, tokens
 
     def same(self, does: Expression, says: Expression) -> bool:
-        """Return true if two values depend on the same elements, at the steps of this comparison."""
+        """Return true if two values depend on the same elements, as far as `steps` show it."""
         if time.thread_time() > self.instances.until:
             raise NotFollowed("values of too many elements")
         wanted = self._wanted(says)
@@ -1036,7 +1075,7 @@ class Comparison:
         return self.of(does, wanted, which) == one and not self.lost
 
     def _wanted(self, says: Expression) -> "List[Bag]":
-        """Return the reductions of HLO's value, if there is one that must read each element once."""
+        """Return the reductions in a value of HLO. Return [] if none of them must read each element once."""
         if says in self.wanted:
             return self.wanted[says]
         bags: "List[Bag]" = []
@@ -1061,7 +1100,7 @@ class Comparison:
         return made
 
     def different(self) -> "List[Condition]":
-        """Return the conditions that paired addresses differ."""
+        """Return the conditions that some pair's addresses differ. All of them must be impossible."""
         found: "Dict[Condition, None]" = {}
         for forms in self.forms.values():
             first, *others = forms

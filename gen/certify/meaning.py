@@ -1,9 +1,10 @@
-"""Find, for each store of a kernel, the expression of the value that it stores.
+"""A walk that also finds the value of each store of a kernel, as an expression (expressions.py).
 
-This is the walk of walk.py, but each value has an expression (expressions.py) as well as a range. The arrays of a
-work-item are followed element by element. Short loops that change variables or such arrays are therefore walked step by
-step. Other loops are walked once, for any step, and the values that they change become unknown. Nothing is proved about
-a value of which a part is unknown. No verdict on bounds or races depends on this walk.
+It is the walk of walk.py, in which a value has an expression besides its range. Arrays of a work-item are followed
+element by element. Therefore, short loops that change variables or such arrays are walked step by step. Any other loop
+is walked once, for an arbitrary step. A floating-point variable that it changes becomes a fold of the values of all
+steps (see Expression); everything else that it changes becomes unknown. No semantics are proved for a value with an
+unknown part. The verdicts on bounds and races do not use this walk.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gen.certify.values import Address, Cell, Either, Lanes, Memory, Number, Opa
 from gen.certify.walk import Walk, _assigned, _declared, _Exits, _names, _Reference
 
 MOST_TRIPS = 64  # maximum number of steps of a loop that is walked step by step
-MOST_CHOICES = 64  # maximum number of elements of an array that a varying index may select
+MOST_CHOICES = 64  # maximum number of elements in an array that an index which is not constant may read
 
 # functions that return the bits of their argument unchanged
 _SAME_BITS = re.compile(r"as_\w+|__builtin_astype|__(float|double|half|int|uint|longlong|ushort|short)_as_\w+")
@@ -39,9 +40,9 @@ _TAKES_VALUES = re.compile(
 
 @dataclass(frozen=True)
 class Store:
-    """A store of a kernel: it writes `value` to the bytes of a memory, from byte `offset` on.
+    """A store of a kernel. It writes `value` to a memory, from byte `offset` on.
 
-    path, phase: as in an Access.
+    path, phase: as in Access.
     loops: the steps of the loops around the store.
     """
 
@@ -55,7 +56,7 @@ class Store:
 
 
 class _Contents(Opaque):
-    """The elements of a work-item's array whose values are known, by byte offset."""
+    """The known elements of a work-item's array, by byte offset."""
 
     def __init__(self, entries: "Dict[int, Expression]") -> None:
         super().__init__(Void())
@@ -71,8 +72,8 @@ class _Contents(Opaque):
 
 
 class _OfNumbers(Dict[Any, Any]):
-    """The functions that depend only on their arguments and need not be walked again. Functions of vectors are never
-    added, so that each call of them is walked.
+    """Results of functions that depend on their numeric arguments only. The walk reuses them instead of walking a
+    function again. Functions with vectors are not stored here, so each call of them is walked.
     """
 
     def __setitem__(self, key: "Any", value: "Any") -> None:
@@ -89,13 +90,15 @@ class Meaning(Walk):
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.contents: "Dict[Memory, Cell]" = {}
         self.writes: "List[Set[object]]" = []
-        self.trips: "Dict[object, int]" = {}  # the number of steps of a loop, if it is a constant
-        self.carried: "Dict[object, Expression]" = {}  # the variables of the loops that are being walked
-        # the values of these variables before a loop and after a step
+        self.trips: "Dict[object, int]" = {}  # for each loop, its number of steps if that is a constant
+        # the values of variables at the beginning of a step, for the loops that contain the walk's current place
+        self.carried: "Dict[object, Expression]" = {}
+        # for each of these values: the variable's values before the loop and at the end of a step
         self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}
-        self.before: "Dict[Memory, Memory]" = {}  # for a result's memory, the parameter that it overwrites
+        # for the memory of a result that overwrites a parameter, the memory of this parameter
+        self.before: "Dict[Memory, Memory]" = {}
         self.statements = 0  # number of statements walked
-        self.most_statements = math.inf  # maximum of `statements`; beyond it, the walk of a kernel gives up
+        self.most_statements = math.inf  # the walk of a kernel gives up after this number of statements
 
     def _file(self) -> None:
         self.values_stored, self.of_atom, self.contents, self.writes = [], {}, {}, []
@@ -122,8 +125,8 @@ class Meaning(Walk):
         return next(terms._numbers)
 
     def _with(self, result: Value, of: "Any", mark: int) -> Value:
-        """Return a value with its expression. The same expression is recorded for integers in the value that are
-        unknown and newer than `mark`.
+        """Return a value with the expression `of`. Record the expression also for the atoms of the value that stand for
+        unknown integers and were made after the atom number `mark`.
         """
         if isinstance(result, Number):
             assert isinstance(of, Expression)
@@ -161,7 +164,7 @@ class Meaning(Walk):
         return (self._expression(value),) * count
 
     def _typed(self, result: Value, whole: Expression, mark: int) -> Value:
-        """Return a number or a vector with these bytes."""
+        """Return a number or a vector whose bytes are those of an expression."""
         if isinstance(result, Number):
             return self._with(result, whole, mark)
         if isinstance(result, Lanes):
@@ -172,7 +175,7 @@ class Meaning(Walk):
         return result
 
     def _of_value(self, node: Node) -> Value:
-        """Return the value that the node contains."""
+        """Return the value of a node that stands for an evaluated argument."""
         return node.parts[0]
 
     def _of_number(self, node: Node) -> Value:
@@ -395,7 +398,7 @@ class Meaning(Walk):
         return with_
 
     def _picked(self, vector: Vector, name: str) -> "Optional[List[int]]":
-        """Return the lanes that .NAME of a vector names."""
+        """Return the numbers of the lanes that .NAME selects from a vector."""
         half = vector.lanes // 2
         named = {
             "lo": range(half),
@@ -746,7 +749,9 @@ class Meaning(Walk):
         return _assigned(body) | _assigned(condition) | (_assigned(step) if step is not None else set())
 
     def _carries(self, body: Node, variable: Cell) -> bool:
-        """Return true if a loop uses an array of the work-item, or changes a variable that lives on after a step."""
+        """Return true if a loop's body uses an array of the work-item, or changes a variable that is declared outside
+        of the body.
+        """
         own = _declared(body)
         for name in _names(body) - own:
             cell = self._lookup(name)
@@ -762,7 +767,7 @@ class Meaning(Walk):
         return False
 
     def _is_array(self, name: str) -> bool:
-        """Return true if a name is an array of the work-item, or a pointer to one."""
+        """Return true if the name is that of an array of the work-item, or of a pointer to one."""
         cell = self._lookup(name)
         if not isinstance(cell, Cell):
             return False
@@ -790,9 +795,9 @@ class Meaning(Walk):
         return exits
 
     def _open(self, cell: Cell, entry: "Optional[Value]", key: "Any") -> None:
-        """Set the value of a variable that a loop changes. At the first call, it is the value at the beginning of any
-        step. At the second call, it is the value after the loop: the value before the loop, combined with those of all
-        steps.
+        """Set the value of a variable that a loop changes. The first call is before the walk of the body: the variable
+        gets its value at the beginning of an arbitrary step. The second call is after it: the variable gets its
+        value after the loop, which combines the value before the loop with the values of all steps.
         """
         end = cell.value
         super()._open(cell, entry, key)
@@ -928,7 +933,7 @@ class Meaning(Walk):
         self._put(moved, kind, whole, at)
 
     def _copy(self, values: "List[Value]", at: Token) -> None:
-        """Copy the bytes of a memcpy."""
+        """Copy bytes as memcpy does."""
         to, source, count = values
         known = isinstance(count, Number) and count.term is not None and count.term.is_constant
         width = count.term.constant if known else 0  # type: ignore[union-attr]
@@ -952,14 +957,14 @@ class Meaning(Walk):
 
 
 def _in_range(term: Term, type: Int) -> Term:
-    """Return a constant, which is kept modulo 2^bits, in the range of its type."""
+    """Return a term; a constant that is stored modulo 2^bits is brought into the range of its type."""
     if term.is_constant and type.signed and term.constant > type.range[1]:
         return number(term.constant - (1 << type.bits))
     return term
 
 
 def _masked(of: Expression, width: int) -> Expression:
-    """Return the lane of a mask: all bits are set where a comparison holds."""
+    """Return a lane of a mask: all bits are set if the comparison `of` holds, else none."""
     if expressions.is_mask(of):
         return expressions.either(of.parts[0], expressions.index(number(-1), width), expressions.index(ZERO, width))
     if of.kind == "index" and of.parts[0].is_constant:
@@ -968,7 +973,7 @@ def _masked(of: Expression, width: int) -> Expression:
 
 
 def _selected(chooser: Expression, a: Expression, b: Expression, width: int) -> Expression:
-    """Return the lane that a mask selects."""
+    """Return a lane of a select: `a` if the lane `chooser` of the mask is set, else `b`."""
     if expressions.is_mask(chooser):
         then, other = (side.parts[0].constant for side in chooser.parts[1:])
         return expressions.either(chooser.parts[0], a if then else b, a if other else b)

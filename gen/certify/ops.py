@@ -1,7 +1,8 @@
-"""The semantics of HLO that certificates trust: which elements of its operands an element of an op is computed from.
+"""The semantics of HLO, which certificates trust: for each op, the elements of its operands from which it computes an
+element.
 
-It is written for certificates alone, from the meaning of each op, and shares nothing with the rest of gen but the
-parsed graph. An op that has no row here makes a kernel's semantics `not proved`.
+This file was written from the definition of the ops. It shares nothing with the rest of gen but the parsed graph. If
+an op is missing here, the semantics of a kernel with this op are `not proved`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ BITS: "Dict[str, int]" = {
     "c64": 64,
     "c128": 128,
 }
-# Ops whose element is computed from the operands' elements with the same index.
+# Elementwise ops: an element is computed from the operands' elements at the same index.
 SAME_INDEX = set(
     """abs acos acosh add and asin asinh atan2 atanh cbrt ceil clamp compare convert cosh cosine count-leading-zeros divide erf exponential
     exponential-minus-one floor imag is-finite log log-plus-one logistic maximum minimum multiply negate not or popcnt
@@ -45,7 +46,7 @@ SAME_INDEX = set(
     shift-right-arithmetic shift-right-logical sign sine sinh sqrt stochastic-convert subtract tan tanh xor complex
     bitcast-convert""".split()
 )
-MOST_LISTED = 64  # maximum number of elements that a reduction lists one by one
+MOST_LISTED = 64  # maximum number of elements of a reduction that is written as one operation on all elements
 
 
 class Unsupported(Exception):
@@ -53,7 +54,7 @@ class Unsupported(Exception):
 
 
 def bytes_of(shape: Shape) -> int:
-    """Return the bytes of an element."""
+    """Return the size of an element in bytes."""
     if shape.dtype not in BITS:
         raise Unsupported(f"elements of {shape.dtype}")
     return BITS[shape.dtype] // 8
@@ -77,7 +78,7 @@ def _tiles(shape: Shape) -> "List[Tuple[int, ...]]":
 
 
 def position(shape: Shape, index: Index) -> Term:
-    """Return the position of an element in memory, in elements."""
+    """Return the position of an element in memory, as a number of elements."""
     if shape.place or shape.dynamic:
         raise Unsupported(f"an array {'in a larger buffer' if shape.place else 'of dynamic size'}")
     order = shape.minor_to_major if len(shape.minor_to_major) == shape.rank else tuple(range(shape.rank))[::-1]
@@ -97,10 +98,11 @@ def position(shape: Shape, index: Index) -> Term:
 
 
 def element_at(shape: Shape, place: Term) -> Index:
-    """Return the index of the element at a position in memory. The index of a place of padding is outside of the shape."""
+    """Return the index of the element at a position in memory. For padding, the index is outside of the shape."""
     order = shape.minor_to_major if len(shape.minor_to_major) == shape.rank else tuple(range(shape.rank))[::-1]
     dims = [shape.dims[d] for d in reversed(order)]
-    tilings: "List[Tuple[List[int], Tuple[int, ...]]]" = []  # the dimensions before each tiling, and the tile
+    # for each tiling: the dimensions that it divides, and the tile
+    tilings: "List[Tuple[List[int], Tuple[int, ...]]]" = []
     for tile in _tiles(shape):
         dims = [1] * (len(tile) - len(dims)) + dims
         tilings.append((dims, tile))
@@ -122,9 +124,9 @@ def element_at(shape: Shape, place: Term) -> Index:
 
 
 def reshaped(dims: "Sequence[int]", index: Index, to: "Sequence[int]") -> Index:
-    """Return the index of an element after a reshape of a row-major array. index: the index before, in dimensions
-    `dims`; the result is in dimensions `to`. Adjacent dimensions are grouped, so that the groups of `dims` and `to`
-    have equal sizes.
+    """Return the index that an element has after a reshape of a row-major array from the dimensions `dims` to the
+    dimensions `to`. index: its index before. The dimensions are split into groups of adjacent dimensions, such that
+    a group of `dims` has as many elements as the group of `to` at the same place.
     """
     found: "List[Term]" = []
     at, here = 0, 0
@@ -165,17 +167,20 @@ def reshaped(dims: "Sequence[int]", index: Index, to: "Sequence[int]") -> Index:
 
 
 class Element:
-    """Computes elements of a computation's instructions as expressions over elements of its parameters. parameter: the
-    expression of an element of an array of a parameter, by the array's number and the index.
+    """Computes elements of instructions, as expressions over elements of the parameters.
+
+    parameter: a function that returns the expression of an element of a parameter. Its arguments are the array's
+        number and shape, and the index.
     """
 
     def __init__(self, computation: Computation, parameter: "Callable[[int, Shape, Index], Expression]") -> None:
         self.parameter = parameter
         self.known: "Dict[Tuple[Instruction, int, Index], Expression]" = {}
-        self.of_atom: "Dict[Atom, Expression]" = {}  # for each integer that indices use: the element that contains it
+        # for each variable that stands for an integer in memory: the element that holds the integer
+        self.of_atom: "Dict[Atom, Expression]" = {}
         self.integers: "Dict[Tuple[Expression, str], Term]" = {}
         self.first: "Dict[int, int]" = {}
-        # for each parameter of a called computation: the operands of the call
+        # for each parameter of a called computation: the operands of all calls
         self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}
         count = 0
         for parameter_of in computation.parameters:
@@ -183,7 +188,9 @@ class Element:
             count += len(parameter_of.shape.leaves())
 
     def of(self, instruction: Instruction, index: Index, output: int = 0) -> Expression:
-        """Return an element of an instruction. output: the number of the array in the instruction's shape."""
+        """Return the expression of an element of an instruction. output: the number of the array, if the instruction
+        returns a tuple.
+        """
         key = instruction, output, index
         if key not in self.known:
             if len(self.known) > 20_000:
@@ -234,7 +241,7 @@ class Element:
         of = [self.of(operand, index if operand.shape.dims else ()) for operand in i.operands]
         if i.opcode == "select":
             chosen = decided(of[0])
-            if chosen in (terms.TRUE, terms.FALSE):     # a text may read both alternatives
+            if chosen in (terms.TRUE, terms.FALSE):    # the text may read either alternative, or both
                 raise Unsupported("a select by a constant")
             if chosen is not None:
                 return expressions.either(chosen, of[1], of[2])
@@ -324,7 +331,7 @@ class Element:
             return self.of(i.operands[0], index)
         if _tiles(of) or _tiles(i.shape):
             return self.of(i.operands[0], element_at(of, position(i.shape, index)))
-        # with the dimensions from major to minor, the position in memory is the row-major number in both arrays
+        # With its dimensions ordered from major to minor, each array is row-major. So the reshape keeps positions.
         own, to = (tuple(reversed(shape.minor_to_major)) for shape in (i.shape, of))
         found = reshaped([i.shape.dims[d] for d in own], tuple(index[d] for d in own), [of.dims[d] for d in to])
         back: "List[Term]" = [ZERO] * of.rank
@@ -374,9 +381,11 @@ class Element:
         return self.integers[key]
 
     def _start(self, of: Instruction, index: Index, size: int, part: int) -> Term:
-        """Return the start index of a slice along a dimension. It is read from an element, and clamped so that the
-        slice stays inside. size: of the dimension; part: of the slice. A slice of the whole dimension starts at 0 and
-        reads no integer.
+        """Return the start of a dynamic slice along a dimension. It is an integer in memory, clamped so that the slice
+        stays inside of the array. If the slice has the size of the dimension, the start is 0, and nothing is read.
+
+        size: the dimension's size.
+        part: the slice's size.
         """
         if size == part:
             return ZERO
@@ -386,7 +395,7 @@ class Element:
         return terms.chosen(terms.less(most, at), most, at)
 
     def _starts(self, i: Instruction, operands: "Sequence[Instruction]", sizes: "Sequence[int]") -> "List[Term]":
-        if len(operands) == 1 and operands[0].shape.dims:  # one array contains the starts in all dimensions
+        if len(operands) == 1 and operands[0].shape.dims:  # one operand contains the starts of all dimensions
             return [
                 self._start(operands[0], (number(d),), n, part)
                 for d, (n, part) in enumerate(zip(i.operands[0].shape.dims, sizes))
@@ -559,8 +568,12 @@ class Element:
 
 
 def _in_window(window: "Any", d: int, at: Term, step: Term, size: int) -> "Tuple[Term, List[Condition]]":
-    """Return the index of an operand along a window's dimension, and the conditions that it is not padding. at: the
-    number of the window; step: the number of the element in the window; size: of the operand.
+    """Return the index in an operand of an element of a window, along one dimension, and the conditions under which it
+    is not padding.
+
+    at: the position of the window.
+    step: the number of the element in the window.
+    size: the operand's size along the dimension.
     """
     moved = at.times(window.stride[d]) + step.times(window.dilation[d]) - number(window.low[d])
     inside = [terms.at_most(ZERO, moved)]
@@ -574,14 +587,14 @@ def _in_window(window: "Any", d: int, at: Term, step: Term, size: int) -> "Tuple
 # ---- combiners ----
 
 _COMBINES = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
-# ops that return one of their operands, or depend on nothing but which operand is larger
+# ops of combiners that choose: they compare their operands, or return one of them
 _CHOICES = set("parameter constant compare select maximum minimum and or not tuple get-tuple-element convert".split())
 
 
 def combiner(computation: Computation, output: int) -> "Tuple[str, List[int]]":
-    """Return the op with which a reduction combines the values of one result, and the numbers of the operands on which
-    this result depends. The op is "choice" if the combiner has comparisons and selects only, and "custom" if it is a
-    combination of other ops.
+    """Return the op that a reduction uses to combine the values of one of its results, and the numbers of the operands
+    on which this result depends. The op is "choice" if the combiner only compares and selects. It is "custom" if
+    the combiner is any other combination of ops.
     """
     root, half = computation.root, len(computation.parameters) // 2
     assert root is not None
@@ -628,7 +641,7 @@ def _fits(term: Term, dtype: str) -> bool:
 
 
 def _of_indices(name: str, dtype: str, a: Term, b: Term) -> "Optional[Expression]":
-    """Return the result of integer arithmetic on known values, if it does not wrap around."""
+    """Return the result of an integer operation on known values. Return None if it may wrap around."""
     if dtype[0] not in "su":
         return None
     a, b = _signed(a, dtype), _signed(b, dtype)
@@ -645,7 +658,7 @@ def _of_indices(name: str, dtype: str, a: Term, b: Term) -> "Optional[Expression
 
 
 def compared(direction: str, dtype: str, a: Expression, b: Expression) -> "Optional[Expression]":
-    """Return the result of a comparison of known integers as 0 or 1."""
+    """Return 0 or 1, the result of a comparison of known integers. Return None if the integers are not known."""
     if dtype[0] not in "su" or a.kind != "index" or b.kind != "index":
         return None
     x, y = (_signed(each.parts[0], dtype) for each in (a, b))
@@ -663,7 +676,7 @@ def compared(direction: str, dtype: str, a: Expression, b: Expression) -> "Optio
 
 
 def _signed(term: Term, dtype: str) -> Term:
-    """Return a constant's value, which is kept modulo 2^bits, in the range of its type."""
+    """Return a term; a constant that is stored modulo 2^bits is brought into the range of its type."""
     bits = BITS[dtype]
     if dtype[0] == "s" and term.is_constant and term.constant >> bits - 1:
         return number(term.constant - (1 << bits))
@@ -671,7 +684,7 @@ def _signed(term: Term, dtype: str) -> Term:
 
 
 def decided(of: Expression) -> "Optional[Condition]":
-    """Return the condition under which a pred is true, if indices decide it."""
+    """Return the condition under which a pred is true. Return None if ids and steps do not determine the pred."""
     if of.kind != "index":
         return None
     return terms.negated(terms.equal(of.parts[0], ZERO))

@@ -1,9 +1,9 @@
-"""Follow values that are stored to shared memory, or to an array between launches, and read later.
+"""Find the values that a read returns from shared memory, or from an array that an earlier launch wrote.
 
-A read is replaced by the values that the last stores before it may have written to its place, in any of their steps.
-The last stores are those with the most barriers before them (shared memory), or those of the last launch that writes
-the array. It is proved separately that some step has written the place: for shared memory by enumeration, for an array
-by the proof that all of it is written.
+A read is replaced by the values that the last stores before it may have written to its place, at any of their steps.
+For shared memory, the last stores are those with the most barriers before them. For an array between launches, they
+are the stores of the last launch that writes the array. A separate proof shows that the place has been written: for
+shared memory by enumeration of places, for an array between launches by the proof that all of it is written.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from gen.certify.meaning import Store
 from gen.certify.terms import Atom, Condition, Term, both, number
 from gen.certify.values import Memory
 
-MOST_POINTS = 200_000  # maximum number of places of shared memory that are enumerated
-MOST_ALTERNATIVES = 300  # maximum number of stores, or parts of stores, that may serve a read
+MOST_POINTS = 200_000  # maximum number of places in shared memory that are enumerated
+MOST_ALTERNATIVES = 300  # maximum number of stores, or parts of stores, that a read may return
 
 
 class NotFollowed(Exception):
-    """A read whose stores are not found. The text is the reason."""
+    """Raised if the stores that a read may return are not found. The text is the reason."""
 
 
 @dataclass
 class Place:
-    """A place in the text at which values are read.
+    """The place in the text of a statement that reads values.
 
     groups: the variables that number the work-group.
-    loops: the steps of the loops around the place.
-    path: the conditions under which it is reached.
+    loops: the steps of the loops around the statement.
+    path: the conditions under which it is executed.
     """
 
     groups: "Set[Atom]"
@@ -42,12 +42,12 @@ class Place:
 
 
 class Passing:
-    """Finds the values that a read returns if kernels write the memory that it reads.
+    """Finds the values that a read of memory returns if kernels write this memory.
 
-    stores: the stores to each memory, each with the number of its launch.
-    failed: the launches whose stores are not known, with the arrays that they access.
-    of_atom: the expressions of integers that were read from memory.
-    ends: for a variable that a loop changes, its value before the loop and at the end of a step.
+    stores: for each memory, its stores, each with the number of the launch.
+    failed: the launches whose stores are not known, each with the arrays that it accesses.
+    of_atom: the expressions of integers from memory.
+    ends: for a variable that a loop changes, its values before the loop and at the end of a step.
     """
 
     def __init__(
@@ -60,11 +60,13 @@ class Passing:
         self.stores, self.failed, self.of_atom, self.ends = stores, failed, of_atom, ends
         self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
         self.written: "Dict[object, bool]" = {}
-        # true if several stores may serve a read, so that it is not known which of them is the last
+        # true if a read has several candidate stores. Then it is not known which of them was last.
         self.several = False
 
     def values(self, read: Expression, launch: int, reader: Place) -> "List[Tuple[Condition, Expression]]":
-        """Return the values that a read may return, each with its condition. One of the conditions holds."""
+        """Return the values that a read may return, each with the condition for it. At least one of the conditions
+        holds.
+        """
         key = read, reader.loops
         if key not in self.known:
             memory = read.parts[0]
@@ -92,8 +94,8 @@ class Passing:
         return [store for n, store in earlier if n == last]
 
     def _before(self, read: Expression) -> "List[Store]":
-        """Return the last stores to shared memory before a read. Of the stores that have fewer barriers before them
-        than the read, these are the stores with the most.
+        """Return the stores to shared memory that may be the last before a read. They have fewer barriers before them
+        than the read, and no other such store has more.
         """
         distances: "List[Tuple[int, Store]]" = []
         for _, store in self.stores.get(read.parts[0], []):
@@ -108,7 +110,9 @@ class Passing:
         return [store for distance, store in distances if distance == least]
 
     def _alternatives(self, read: Expression, store: Store, kept: "Set[Atom]") -> "List[Tuple[Condition, Expression]]":
-        """Return the parts of a store that a read may return, for any step of the store."""
+        """Return the parts of a store's value that a read may return, for any step of the store. Each has the
+        condition for it.
+        """
         width = read.size
         if store.value.size % width:
             raise NotFollowed(f"{read.parts[0].name}, of which a read takes parts of two elements")
@@ -125,7 +129,7 @@ class Passing:
         return made
 
     def _covered(self, read: Expression, stores: "List[Store]", reader: Place, common: "Set[Atom]") -> bool:
-        """Return true if each place that is read was written. Places are enumerated."""
+        """Return true if every place that a statement reads was written before. Places are enumerated."""
         known = tuple(sorted({id(store) for store in stores})), read.parts[1], read.size
         if known not in self.written:
             self.written[known] = self._enumerated(read, stores, reader, common | reader.groups)
@@ -165,7 +169,7 @@ class Passing:
 
 
 def _common(stores: "List[Store]", reader: Place) -> "Set[Atom]":
-    """Return the steps of the loops that are around the reader and around all of the stores."""
+    """Return the steps of the loops that contain the reader and all of the stores."""
     count = len(reader.loops)
     for store in stores:
         same = 0
@@ -183,7 +187,9 @@ def _size(atoms: "Set[Atom]") -> int:
 
 
 def _places(offset: Term, path: "Sequence[Condition]", outer: "Set[Atom]", at: "Dict[Atom, int]") -> "List[int]":
-    """Return the values of a term for all values of its variables that satisfy some conditions."""
+    """Return the values of a term, for all values of its variables under which the conditions hold. Variables in
+    `outer` have the values in `at`.
+    """
     ordered = sorted((set(offset.free) | terms.all_free(path)) - outer, key=lambda atom: atom.number)
     found = []
     for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)):

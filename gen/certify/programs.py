@@ -1,11 +1,13 @@
-"""Ask about the calls of a program, in the order in which they run: each reads what earlier calls wrote.
+"""The questions about the calls of a program, in the order in which they run.
 
-The order is read from the text: the function that calls or launches the kernels, with its loops. A body of a loop is
-followed twice, so that what the end of one step destroys is missing at the beginning of the next one.
+The order is read from the host's text: from the function that calls or launches the kernels, with its loops. The body
+of a loop is followed twice, so that the second time shows what the first has overwritten.
 
-- *read before written*: an array between kernels, or a result, is read although no earlier access has written all of
-  it. A write to another array that shares bytes with it in the arena destroys its contents.
-- *read after overwritten*: an element of a parameter is read although a result in its place has been written there.
+- *read before written*: a call reads an array between kernels, or a result, and not all of the array was written
+before. A write to another array that shares bytes with it in the arena makes it unwritten again.
+
+- *read after overwritten*: a call reads an element of a parameter after a result in the same memory was written to the
+element's place.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ class Call:
     failures: "List[Failure]"
 
 
-GIVEN = ("params", "table")     # buffers that have their values before the first call
-Tree = List[Any]        # the numbers of launches, in order; a loop is a list inside the list
+GIVEN = ("params", "table")    # buffers that have values before the first call
+# the numbers of the launches in the order of their calls; the calls of a loop are a list in the list
+Tree = List[Any]
 
 
 def order_of(reader: Reader, target: str, names: "Sequence[str]", header: str) -> Tree:
@@ -59,8 +62,8 @@ def order_of(reader: Reader, target: str, names: "Sequence[str]", header: str) -
 
 
 def _opencl(header: str) -> "Tuple[Dict[str, List[Token]], List[str]]":
-    """Return the function that runs a program on OpenCL, by its name, and a list with its name. In its text, the names
-    of kernels replace their numbers.
+    """Return the function that runs a program on OpenCL, as a dictionary from its name to its tokens, and a list with
+    the name. In the tokens, the names of kernels replace their numbers.
     """
     names = dict(re.findall(r'kernel\[(\d+)\] = clCreateKernel\(\w+->program, "(\w+)"', header))
     found = re.search(r"^static inline cl_int (\w+_opencl_run)\(.*?^}", header, re.M | re.S)
@@ -72,11 +75,11 @@ def _opencl(header: str) -> "Tuple[Dict[str, List[Token]], List[str]]":
 
 def _order(functions: "Mapping[str, Sequence[Token]]", tokens: "Sequence[Token]", names: "Sequence[str]",
            left: "List[int]") -> Tree:
-    """Return the tree of the launches in a function's text. Adjacent calls of a kernel that differ only in the last
-    argument (the number of the part) are one launch.
+    """Return the tree of the launches in a function's text. Adjacent calls of a kernel count as one launch if they
+    differ only in the last argument, the number of the part.
     """
     tree: Tree = []
-    # blocks that contain the current token, each as (text that ends it, the tree and the last call before it)
+    # for each block around the current token: the text that ends it, and the values of `tree` and `last` before it
     waiting: "List[Tuple[str, Tree, str]]" = []
     last, at = "", next((n for n, token in enumerate(tokens) if token.text == "{"), 0)
     while at < len(tokens):
@@ -115,7 +118,7 @@ def _order(functions: "Mapping[str, Sequence[Token]]", tokens: "Sequence[Token]"
 
 
 def _closed(tokens: "Sequence[Token]", at: int) -> int:
-    """Return the position behind the bracket that closes the bracket at a position."""
+    """Return the position after the bracket that matches the bracket at a position."""
     depth = 0
     while at < len(tokens):
         depth += (tokens[at].text in ("(", "[", "{")) - (tokens[at].text in (")", "]", "}"))
@@ -137,11 +140,13 @@ def _arguments(tokens: "Sequence[Token]", at: int) -> "Sequence[Token]":
 
 @dataclass
 class Program:
-    """Follows the calls of a program. An array is destroyed by a write to another array that shares bytes with it.
+    """Follows the calls of a program.
 
-    in_place: the numbers of results that share memory with a parameter.
+    A write to an array destroys the other arrays that share bytes with it.
+
+    in_place: the numbers of the results that overwrite a parameter.
     writes: for each array, the writes since it was last destroyed.
-    whole: the arrays of which all elements are written.
+    whole: the arrays of which every element is written.
     destroyed: for each array, the write that last destroyed it.
     missing: true after a call of a kernel that could not be walked.
     """
@@ -156,7 +161,7 @@ class Program:
     missing: bool = False
 
     def follow(self, tree: Tree) -> None:
-        """Follow the calls in a tree of launches."""
+        """Follow the calls of a tree in order. The calls of a loop are followed twice."""
         for part in tree:
             if isinstance(part, list):
                 self.follow(part)
@@ -181,9 +186,9 @@ class Program:
                 self.writes.setdefault(id(memory), []).append(access)
 
     def _read(self, call: Call, access: Access, first: "Tuple[Term, ...]") -> None:
-        """Add a failure unless it is proved that all elements that are read were written before.
+        """Add a failure unless it is proved that every element of the read array was written before.
 
-        first: the loops that are in their first step, each given by the term for its step.
+        first: the loops that are in their first step, each given by the term of its step.
         """
         memory = access.memory
         assert isinstance(memory.key, tuple)
@@ -194,7 +199,7 @@ class Program:
         writes = self.writes.get(id(memory), [])
         if any(w.offset == access.offset and (w.unit, w.width) == (access.unit, access.width)
                and set(w.path) <= set(access.path) for w in writes):
-            return      # the work-item itself wrote this element
+            return    # the same work-item wrote this element before
         key = id(memory), tuple(id(w) for w in writes), access.path if any(not w.known for w in writes) else ()
         if key not in self.known:
             self.known[key] = bool(writes) and self._all(call, access, writes)
@@ -212,8 +217,8 @@ class Program:
         call.failures.append(Failure("refuted" if real else "unknown", f"{memory.name} is read {why}", access.at.line, access.at.column))
 
     def _overwritten(self, call: Call, read: Access) -> None:
-        """Add a failure if a parameter's element is read although an earlier call may have written a result in the same
-        memory.
+        """Add a failure unless it is proved that no earlier call wrote a result to the place of the parameter's
+        element that is read.
         """
         assert call.found is not None
         own = {id(access) for access in call.found.accesses}
@@ -233,15 +238,15 @@ class Program:
                                              queries._values(printer, answer, free)))
 
     def _later(self, call: Call, access: Access, first: "Tuple[Term, ...]") -> bool:
-        """Return true if it is proved that a read does not happen while the given loops are in their first step."""
+        """Return true if it is proved that a read does not happen in the first step of the given loops."""
         printer = Printer()
         lines = [f"(= {printer.term(step)} 0)" for step in first] + [printer.condition(c) for c in access.path]
         return call.solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
                                 f"{access.memory.name} is read in the first step", True).kind == "proved"
 
     def _all(self, call: Call, access: Access, writes: "Sequence[Access]") -> bool:
-        """Return true if it is proved that under the conditions of a read, writes reach every element of the array.
-        Writes that depend on the steps of the loops around the read do not count.
+        """Return true if writes are proved to reach every element of the array whenever a read happens. Writes that
+        depend on the steps of the loops around the read do not count.
         """
         given = set(access.path)
         inside = terms.all_free(access.loops)
@@ -259,8 +264,8 @@ class Program:
 
 
 def _repeated(accesses: "Sequence[Access]", depth: int, first: "Tuple[Term, ...]") -> "Iterator[Tuple[Access, Tuple[Term, ...]]]":
-    """Yield the accesses in the order of the text, and the accesses of a loop twice: for its first step, and for a
-    later step. Each has a tuple of the loops that are in their first step.
+    """Yield accesses in the order of the text. Those of a loop are yielded twice: for its first step, and for a later
+    step. Each comes with the loops that are in their first step.
     """
     at = 0
     while at < len(accesses):
@@ -278,7 +283,7 @@ def _repeated(accesses: "Sequence[Access]", depth: int, first: "Tuple[Term, ...]
 
 
 def overwritten(call: Call) -> None:
-    """Ask whether a launch reads an element of a parameter after it wrote a result to that element's place."""
+    """Ask whether a launch reads an element of a parameter after it overwrote this element by a result."""
     if call.found is None:
         return
     for read in call.found.accesses:
@@ -295,7 +300,8 @@ def _ask(call: Call, read: Access, write: Access) -> None:
     printer = Printer()
     group = frozenset(call.found.groups | call.found.common)
     one, two = "@1", "@2"
-    # conditions under which a work-item writes before it reads: in an earlier step of a loop, or earlier in the text
+    # the cases in which a work-item writes before it reads: in an earlier step of a loop around both, or earlier in the
+    # text of the same step
     before: "List[str]" = []
     equal: "List[str]" = []
     for a, b in zip(write.loops, read.loops):
@@ -324,8 +330,8 @@ def _ask(call: Call, read: Access, write: Access) -> None:
 
 
 def _meet(write: Access, read: Access, given: "queries.Values") -> bool:
-    """Return true if a write and a read touch one byte of a block of memory for given values of the variables, and the
-    conditions of both hold.
+    """Return true if a write and a read touch the same byte for given values of the variables, and the conditions of
+    both hold.
     """
     one, two = in_block(write), in_block(read)
     x, y = (access.unit * terms.evaluate(access.offset, given[copy]) for access, copy in ((one, "@1"), (two, "@2")))
@@ -334,8 +340,8 @@ def _meet(write: Access, read: Access, given: "queries.Values") -> bool:
 
 
 def _is_before(write: Access, read: Access, given: "queries.Values", items: "Set[Atom]") -> bool:
-    """Return true if a write happens before a read for given values of the variables: a barrier is between them, or one
-    work-item does both, the write in an earlier step of a loop or earlier in the text.
+    """Return true if a write happens before a read for given values of the variables. That is so if a barrier lies
+    between them, or if the same work-item writes in an earlier step of a loop, or earlier in the text.
     """
     one, two = given["@1"], given["@2"]
     if terms.evaluate(write.phase, one) < terms.evaluate(read.phase, two):

@@ -21,7 +21,8 @@ class Unknown(Exception):
         return f"{file}:{self.at.line}:{self.at.column}: {self.message}" if self.at else f"{file}: {self.message}"
 
 
-# A failed check of a walk, and an expression that is too deep for it. All other exceptions are errors of this package.
+# Exceptions after which a kernel is UNKNOWN. An assertion of this package fails on a text that it does not expect, or
+# an expression is nested too deeply for recursive functions. Every other exception is a bug.
 FAULTS = (AssertionError, RecursionError)
 
 

@@ -548,7 +548,7 @@ class Walk:
             return self.recent[place]
         varies = self._varies(value.offset) or value.memory.space == "private"
         if value.memory.space == "global" and isinstance(type, Int) and not self.fixed.get((value.memory, "written"), True):
-            # a buffer that the kernel never writes holds one value at each place
+            # the kernel never writes this buffer, so two reads at the same offset return the same value
             key = value.memory, value.offset, value.unit, type
             if key not in self.loaded:
                 self.loaded[key] = self._fresh(type, varies, span, value.memory.name)
