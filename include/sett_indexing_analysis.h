@@ -1488,8 +1488,8 @@ SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_e
   return 1;
 }
 
-/* Write all variables as expressions of the source's dimensions, ranges and runtime variables. Runtime variables are numbered after the ranges, whose
- * number is not known yet; rt_base is a guess of it. */
+/* Write all variables as expressions of the source's dimensions, ranges and runtime variables. The numbers of the runtime variables follow those of the
+ * ranges. The number of ranges is known only at the end, so the caller guesses it (rt_base), and calls again with r->ranges if the guess was wrong. */
 SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
   int source = r->from_output ? 0 : r->out.count, n = r->from_output ? r->out.count : r->in.count, i, progress = 1;
   int extras = r->out.count + r->in.count;

@@ -4919,7 +4919,7 @@ SETT_INLINE int32_t settp_map_bit_add(settp_map_engine *e, int32_t a, int32_t b)
   return set < 0 ? SETTP_MAP_NONE : 2 * set + ((a ^ b) & 1);
 }
 
-/* Return bit `place` of a source, or SETTP_MAP_NONE if there are too many source bits. */
+/* Return source bit number `place` of a source, as a bit. Return SETTP_MAP_NONE if there are too many source bits. */
 SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int place) {
   settp_map_bits *b = e->bits;
   settp_map_bit_set one;
@@ -4969,7 +4969,8 @@ SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_ma
   return *width <= SETTP_MAP_BIT_WIDTH;
 }
 
-/* Turn the bits of l, from bit out->known on, into new source bits. */
+/* Make form l a source, and set the bits of `out` that are not known yet to source bits of l. Change nothing if l has no bounds, or too many of its bits
+ * vary; leave bits unknown if there are too many source bits. */
 SETT_INLINE void settp_map_bit_source(settp_map_engine *e, int32_t l, settp_map_reading *out) {
   sett_map_interval r;
   int width, sign, j;
@@ -8625,7 +8626,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
   e->points = points;
 }
 
-/* Add the atoms of a form to a list, each once. Return their number. */
+/* Append to a list of `count` atoms those atoms of form l that are not in it. Return the new number of atoms in the list. */
 SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t *list, int32_t count) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t) {

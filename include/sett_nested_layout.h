@@ -399,8 +399,8 @@ SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
 /* Return the number of copies of an element: its owners in one period of ids. All elements that have an owner have equally many. Return
  * SETT_NESTED_UNKNOWN if the number does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
-/* Return the number of different elements that the threads of a machine hold together. The machine has the subgroup ids below `subgroups` and the
- * thread ids below `threads`. No thread of the machine computes the other elements. */
+/* Return the number of elements of the vector that at least one thread of a machine holds. The machine has the subgroup ids 0 to subgroups - 1 and the
+ * thread ids 0 to threads - 1. No thread of the machine computes the remaining elements. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
