@@ -193,7 +193,8 @@ class Form:
         return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
 
     def pitch(self, flat: str) -> Optional[Pitch]:
-        """Return the distances in memory between the lanes of a tile. Return None if they are adjacent or not constant.
+        """Return the strides between a tile's lanes in memory. Return None if the lanes are adjacent, or if the strides
+        are not constant.
         """
         unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
         if stride is not None:

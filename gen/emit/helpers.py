@@ -83,7 +83,9 @@ class Helpers:
                                   width, self.target.index[index_type], load, self.join_pieces(width))
 
     def join_pieces(self, width: int) -> str:
-        """Return the name of a function that gathers the pieces of four cache lines."""
+        """Return the name of a function that transposes the 16-byte pieces of four cache lines: line p of its results
+        consists of piece p of each of the four lines.
+        """
         return self._of_registers(f"join_pieces_u{width}", f"u{width}", VECTOR_BITS // width,
                                   register_tiles.join_pieces, width)
 

@@ -63,7 +63,7 @@ class ContractionGpuSchedule(Schedule):
         return [("thread", self.threads)]
 
     def of_thread(self) -> str:
-        """Return C text: the sum of row i and column j * vec + `vec` in a thread's register tile."""
+        """Return the C text of an element of a thread's register tile of sums: row i, and lane `vec` of vector j."""
         return f"total[i][j * {self.vec} + vec]" if self.vec > 1 else "total[i][j]"
 
 

@@ -269,7 +269,7 @@ class Kernel:
 
     @property
     def is_loop(self) -> bool:
-        """Return true if the loop template prints the kernel, so that no thread of a block waits for another."""
+        """Return true if the kernel is printed by templates/kernels/loop.j2. Such a kernel has no barriers."""
         return self.text.template == "kernels/loop"
 
     @property

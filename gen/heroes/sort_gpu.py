@@ -56,7 +56,9 @@ class SortedRuns:
 
 
 def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
-    """Return the sorted runs of a row after each kernel."""
+    """Return the sorted runs of a row of `size` elements after the first kernel, which sorts tiles of `tile` elements,
+    and after each further kernel, which merges pairs of runs. Runs are cut to `kept` elements.
+    """
     tiles = -(-size // tile)
     length = min(tile, kept)
     found = [SortedRuns(tiles, length, (tiles - 1) * length + min(kept, size - tile * (tiles - 1)))]

@@ -122,7 +122,9 @@ HERO = WindowCpuHero()
 
 
 def inlined(nest: Nest) -> Partition:
-    """Return the nest's partition with its functions inlined, because a function would be called for each lane."""
+    """Return the nest's partition, with the bodies of its C functions inlined into the entry function. Otherwise the
+    kernel would call a function once per vector lane.
+    """
     of = nest.partition
     if len(of.functions) == 1:
         return of

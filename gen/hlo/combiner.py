@@ -172,8 +172,8 @@ class _Body:
         return dtypes.TABLE[self.dtypes[k]].kind in ("float", "complex")
 
     def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":
-        """Return a function (accumulators, elements) -> results that evaluates the components of a group on bit
-        patterns.
+        """Return a Python function that evaluates the combiner. Its arguments are the accumulators and the elements of
+        the operands in `group`; its results are the new accumulators. All of them are bit patterns.
         """
         steps = [(id(i), _step(i), [id(_through(o)) for o in i.operands]) for i in self.ops(group)
                  if i.opcode != "parameter"]

@@ -214,7 +214,7 @@ class Module:
     attributes: Dict[str, str] = field(default_factory=dict)
     places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # line and column of each attribute's value
     plan: Any = None    # launches.Launches, after the first call of `fusions` or `steps`
-    filled: str = ""    # a note that constants have drawn values (gen/hlo/fill.py); "" if there are none
+    filled: str = ""    # a sentence about constants that have random values (gen/hlo/fill.py); "" if none has
 
 
 @dataclass(eq=False)
@@ -227,7 +227,7 @@ class Fusion:
     donated: parameters whose buffers any result may reuse
     same: parameters that every launch reads from the buffer of an earlier parameter; kernels read the earlier one
     lasting: parameters that many launches read unchanged: weights and loop-invariant arrays
-    filled: see Module
+    filled: as in Module: a sentence about constants that have random values
     small: true in a program with loops, for a fusion that reads and writes few bytes
     symbol: the prefix of its kernels' and functions' names, if it differs from `name`
     placed: for results that are parts of larger buffers, their shapes with `place`

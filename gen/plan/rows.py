@@ -486,7 +486,7 @@ class _Stages:
                                [*stage.of_row, *stage.reads_kept], self.space)
 
     def _totals(self, stage: _Stage) -> Partition:
-        """Return the partition of the values that a stage computes for each row."""
+        """Return the partition whose roots a stage computes once per row: totals of reductions, and values of them."""
         partition = self._partition(
             f"{self.name}_totals{self.stages.index(stage)}",
             [*stage.row_writes, *stage.row_values.values()],

@@ -43,10 +43,11 @@ def text_of(path: str) -> str:
 
 
 def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, Sequence[int]]" = NOTHING_SET) -> hlo.Module:
-    """Return the module of FILE, or of FILE#NAME in a file with several. Raise HloError if the generator does not
-    support it.
+    """Return the module of a file. If the file has several modules, `file` is FILE#NAME. Raise HloError if the
+    generator does not support the module.
 
-    sizes: of open dimensions of StableHLO text, by symbol or by the argument's number
+    fill_constants: the seed of random values for constants whose values the text leaves out; None: no random values
+    sizes: the sizes of dynamic dimensions in StableHLO text, by the dimension's symbol or the argument's number
     """
     functions = from_jax.split_functions(file)
     if functions:

@@ -575,7 +575,7 @@ class LoopCpuNumbers:
     prefetch: int = 4096                # prefetch distance in bytes, into L2
     pair_prefetch: int = 1024           # prefetch distance in bytes, into L1, for pairs of registers of 16-bit elements
     row_order_prefetch: int = 2048      # prefetch distance in bytes, into L2, if fused steps read whole rows
-    interleaved_elements: int = 2048    # elements of a work-item if registers interleave rows
+    interleaved_elements: int = 2048    # number of elements that a work-item computes, if it interleaves rows
 
     # bytes of a row that are moved before those of the next row (this gains 0.03 to 0.05 of a copy's throughput)
     row_bytes: int = 512
@@ -683,8 +683,8 @@ class TransposeCpuNumbers:
 class TransposeLinesNumbers:
     """Numbers for transposes on a CPU that merge cache lines from successive tiles (gen/heroes/transpose_lines.py)."""
 
-    # minimum number of work-items for each core before a work-item has several steps; each work-item begins with a
-    # partial cache line
+    # desired number of work-items per core. If there are fewer, each computes fewer rows and columns. There should not
+    # be more, because each work-item begins with a partial cache line.
     items: int = 8
     columns: int = 256                  # columns of a work-item; the partial lines that it carries take 16 KiB
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
