@@ -209,8 +209,8 @@ def test_a_window_of_a_whole_row_says_its_cost(tmp_path: Path) -> None:
 
 
 def test_costs() -> None:
-    """The cost of a window that selects counts it twice: once to choose, once to add. The memory that a check needs does
-    not grow with the length of a chain.
+    """The estimated cost of a select-and-scatter counts each window's elements twice: for the comparisons, and for the
+    sum. The estimated memory of a check does not grow with the number of ops in a chain.
     """
     (fusion,) = fusions("""gt {
   a = f32[] parameter(0)

@@ -20,7 +20,8 @@ from gen.targets import TARGETS
 OPENCL = TARGETS["opencl"]
 C = TARGETS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
 
-# (width of an element in bits, lanes, rows, bytes of a load). 0 bytes: load_lines, made of load_pieces and join_pieces.
+# Each entry: the width of an element in bits, the number of lanes, the number of rows, and the number of bytes of a
+# load; 0 bytes select the function of load_lines, which calls those of load_pieces and join_pieces.
 SHAPES: "List[Tuple[int, int, int, int]]" = [
     (32, 16, 16, 64), (32, 16, 16, 32), (32, 16, 16, 16), (32, 16, 4, 16), (64, 8, 8, 64), (64, 8, 8, 16), (64, 8, 2, 16),
     (16, 32, 32, 64), (16, 32, 32, 16), (16, 32, 8, 16), (16, 16, 16, 32), (16, 16, 16, 16), (16, 16, 8, 16),
@@ -29,7 +30,9 @@ SHAPES: "List[Tuple[int, int, int, int]]" = [
     (32, 16, 2, 16), (32, 2, 16, 16), (8, 64, 4, 4), (8, 64, 32, 16), (16, 32, 4, 8), (16, 32, 16, 32), (64, 2, 8, 16), (8, 2, 2, 2),
     (8, 64, 64, 0), (16, 32, 32, 0), (32, 16, 16, 0), (64, 8, 8, 0)]
 
-# (width, lanes, rows, pitch, length, tiles down): rows of `length` elements are stored as whole cache lines.
+# Each entry: the width of an element in bits, the number of lanes, the number of rows of a tile, the distance between
+# rows in elements, the length of a row in elements, and the number of tiles below each other. Rows are stored as whole
+# cache lines.
 ROWS: "List[Tuple[int, int, int, int, int, int]]" = [
     (32, 16, 16, 255, 255, 2), (32, 16, 16, 100, 99, 1), (32, 16, 2, 104, 104, 2), (32, 16, 16, 17, 17, 1), (32, 16, 4, 16, 16, 1),
     (64, 8, 8, 71, 71, 2), (16, 32, 32, 97, 97, 1), (16, 32, 32, 131, 95, 2), (8, 64, 64, 131, 131, 1), (8, 64, 16, 132, 131, 1),
