@@ -1,4 +1,4 @@
-"""The questions about what a walk found: bounds, wrap-around, races, barriers, and whether all of a buffer is written.
+"""The questions about a walk's results: bounds, wrap-around, races, barriers, and whether all of a buffer is written.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Atom, Condition, Printer, Term
 from gen.certify.values import Access, Found, Memory, Obligation
 
-Values = Dict[str, Dict[Atom, int]]      # the values of variables, by the suffix of their names in a query
-TOGETHER = 12               # maximum number of questions, or of pairs of accesses, in one query
+# for each copy of the variables ("", "@1" or "@2", a suffix of their names), their values
+Values = Dict[str, Dict[Atom, int]]
+TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A property that was not proved. kind: refuted or unknown. line, column: the place in the text."""
+    """A property that is refuted or not proved. kind: refuted or unknown. line, column: the place in the text."""
 
     kind: str
     question: str
@@ -34,11 +35,11 @@ class Failure:
 
 @dataclass(frozen=True)
 class _Question:
-    """A question about one access or index.
+    """A question about an access or an index.
 
-    term, path: its term, and the conditions of its path.
-    wrong: prints the condition that must never hold.
-    replay: returns true if that condition holds for given values.
+    term, path: the offset or index, and the conditions under which the text reaches it.
+    wrong: prints the condition that must be impossible.
+    replay: returns true if this condition holds for the given values.
     """
 
     term: Term
@@ -59,8 +60,8 @@ class Questions:
     waiting: "List[Callable[[], None]]" = field(default_factory=list)
 
     def all(self) -> None:
-        """Ask all questions. Queries that the first solver does not decide wait until the end, and are dropped if
-        something is refuted by then.
+        """Ask all questions. A query that the first solver does not decide is repeated at the end, with more time and
+        solvers, unless something is refuted by then.
         """
         self.wraps()
         self.bounds()
@@ -118,7 +119,9 @@ class Questions:
         self._each(asked)
 
     def _each(self, questions: "Sequence[_Question]") -> None:
-        """Ask questions under equal conditions in one query; if that is not proved, ask each of them."""
+        """Ask the questions whose paths have the same conditions in one query. If it is not proved, ask them one by
+        one.
+        """
         by_path: "Dict[Tuple[Condition, ...], List[_Question]]" = {}
         for question in questions:
             by_path.setdefault(_relevant(question.path, terms.all_free([question.term])), []).append(question)
@@ -141,7 +144,7 @@ class Questions:
         for barrier in self.found.barriers:
             condition = terms.both(*barrier.path)
             if not terms.all_free([condition]) & self.found.varying:
-                # proved without a query, because the condition is the same for all work-items of a group
+                # no query is needed: the condition is the same for all work-items of a group
                 self.solvers.count += 1
                 continue
             shared = frozenset(terms.all_free([condition]) - self.found.varying)
@@ -156,8 +159,8 @@ class Questions:
     # ---- two work-items ----
 
     def races(self) -> None:
-        """Ask whether two work-items can access the same element. That is allowed if both only read, if both accesses are
-        atomic, or if a barrier is between them.
+        """Ask whether two work-items can access the same element. This is allowed if both only read, if both accesses
+        are atomic, or if a barrier lies between them.
         """
         by_memory: "Dict[Memory, List[Access]]" = {}
         for access in _distinct(self.found.accesses):
@@ -176,7 +179,7 @@ class Questions:
                                     or a.phase.free or a.phase == b.phase], False)
 
     def _races(self, a: Access, others: "List[Access]", groups: bool) -> None:
-        """Ask about several accesses in one query; if that is not proved, ask about each of them."""
+        """Ask about an access and several others in one query. If it is not proved, ask about each pair."""
         for begin in range(0, len(others), TOGETHER):
             part = others[begin:begin + TOGETHER]
             shared = frozenset(self._shared()) if groups else frozenset(self._shared() | self.found.groups)
@@ -194,8 +197,8 @@ class Questions:
                     self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a, meet)
 
     def _race(self, a: Access, others: "List[Access]", groups: bool) -> "Tuple[Printer, str, str]":
-        """Return the query that is true if an access overlaps with one of the others: its printer, its description, its
-        condition.
+        """Return a query whose condition holds if an access overlaps with one of the others: its printer, its
+        description, and the condition.
         """
         printer, shared = Printer(), frozenset(self._shared())
         if not groups:
@@ -215,8 +218,8 @@ class Questions:
         return printer, f"two {of} meet at an element of {a.memory.name}, {touched}", f"(and {' '.join(lines)})"
 
     def _shared(self) -> "Set[Atom]":
-        """Return the variables that have the same value for all work-items: a template's parameters, and values that all
-        work-items read.
+        """Return the variables whose value is the same for all work-items: template parameters, and values from memory
+        that are equal for all work-items.
         """
         return self.found.common | {atom for access in self.found.accesses for atom in terms.all_free(access.path)
                 if atom.known and "!" not in atom.name}
@@ -224,8 +227,8 @@ class Questions:
     # ---- asking ----
 
     def _meet(self, a: Access, b: Access, at: "Values", groups: bool) -> bool:
-        """Return true if two accesses of two work-groups, or of two work-items of a group, touch one element for given values
-        of the variables.
+        """Return true if two accesses touch the same element for given values of the variables. The accesses are those
+        of two work-groups, or (groups is false) of two work-items of a group.
         """
         one, two = at["@1"], at["@2"]
         who = self.found.groups if groups else self.found.items
@@ -239,8 +242,8 @@ class Questions:
 
     def _ask(self, printer: Printer, lines: "List[str]", path: "Sequence[Condition]", of: "Sequence[object]", question: str,
              at: "object", replay: "Callable[[Values], bool]", quick: bool = True) -> None:
-        """Ask a query. A counterexample refutes only if it names nothing but ids, steps and one integer of a parameter, if
-        all conditions of the path hold for it, and if `replay` confirms it by evaluating the text's terms.
+        """Ask a query. A counterexample refutes if three things hold: it consists of ids, steps, and at most one
+        integer of a parameter; all conditions of the path hold for it; and `replay` confirms it.
         """
         conditions = _relevant(path, terms.all_free(of))
         asked = lines + [printer.condition(c) for c in conditions]
@@ -248,7 +251,7 @@ class Questions:
         if answer.kind == "unknown" and quick:
             self.waiting.append(lambda: self._ask(printer, lines, path, of, question, at, replay, False))
             return
-        if answer.kind == "refuted" and len(conditions) < len(path):      # ask again with all conditions of the path
+        if answer.kind == "refuted" and len(conditions) < len(path):    # ask again, with all conditions of the path
             conditions = tuple(path)
             asked = lines + [printer.condition(c) for c in conditions]
             answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in asked], question)
@@ -272,8 +275,8 @@ class Questions:
 
 
 def _by_copy(printer: Printer, answer: Answer) -> "Values":
-    """Return the values of a counterexample for each copy of the variables: "" for one work-item, "@1" and "@2" for two.
-    Variables that two work-items share are in both.
+    """Return the values of a counterexample for each copy of the variables. The copy "" is for one work-item, "@1" and
+    "@2" are for two. A variable that two work-items share is in both of their copies.
     """
     found: "Values" = {"": {}, "@1": {}, "@2": {}}
     for name, (atom, copy) in printer.variables.items():
@@ -285,9 +288,9 @@ def _by_copy(printer: Printer, answer: Answer) -> "Values":
 
 
 def _is_possible(read: "Set[Atom]", given: Values) -> bool:
-    """Return true if some data give these values to variables that were read from memory: all of them are the integer at
-    one place of a parameter, which may be any. Two places are too many, because HLO may say that they are sorted or
-    differ.
+    """Return true if some content of memory gives the variables in `read` these values. It is true only if all of them
+    are the integer at one place of a parameter, which may be any integer. Integers at two places may be impossible,
+    because HLO may say that they are sorted or different.
     """
     found: "Set[Tuple[int, int, int]]" = set()
     for atom in read:
@@ -320,8 +323,8 @@ def _distinct(accesses: "Sequence[Access]") -> "List[Access]":
 
 
 def _relevant(path: "Sequence[Condition]", free: "Set[Atom]") -> "Tuple[Condition, ...]":
-    """Return the conditions that share variables with `free`, directly or through other conditions. To leave conditions
-    out is safe: with fewer conditions, less is proved.
+    """Return the conditions that share variables with `free`, directly or through other conditions. Leaving out the
+    others is sound, because fewer conditions prove less.
     """
     chosen: "Set[int]" = set()
     free = set(free)
@@ -346,7 +349,7 @@ def _sharing(memory: Memory) -> "List[Memory]":
 
 
 def in_block(access: Access) -> Access:
-    """Return an access whose offset counts from the beginning of the block of memory."""
+    """Return an access with its offset from the beginning of the block of memory that contains the array."""
     base, unit = access.memory.base, access.unit
     if base % unit:
         return replace(access, offset=access.offset.times(unit) + terms.number(base), width=access.width * unit, unit=1)
@@ -364,7 +367,7 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
     step = gcd(n, m)
     for term in (x, y):
         step = gcd(step, term.constant, *(f for _, f in term.parts))
-    if step > 1:    # all offsets and widths are multiples of `step`
+    if step > 1:    # divide by `step`, which divides all offsets and widths
         x, y = (Term(tuple((at, f // step) for at, f in term.parts), term.constant // step) for term in (x, y))
         n, m = n // step, m // step
     one, two = printer.term(x, copies[0], shared), printer.term(y, copies[1], shared)
@@ -373,14 +376,15 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
     return f"(and (< {one} (+ {two} {m})) (< {two} (+ {one} {n})))"
 
 
-# ---- offsets as digits ----
+# ---- offsets as mixed-radix numbers ----
 
 
 def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", solvers: Solvers) -> bool:
-    """Return true if two accesses are proved to touch no common element where variables of `who` differ. Their offsets
-    are
-    split into digits: if x = n F + G and 0 <= G < n, then x determines F and G. The solver is asked whether 0 <= G < n,
-    for strides n in the offset. At last it is asked whether equal digits contradict the difference.
+    """Return true if two accesses are proved to touch no common element when variables in `who` differ.
+
+    The offsets are split like mixed-radix numbers: if x = n F + G and 0 <= G < n, then x determines F and G. For
+    strides n in an offset, the solver is asked whether 0 <= G < n. In the end it is asked whether all parts can be
+    equal although variables in `who` differ.
     """
     unit = gcd(a.unit, b.unit)
     factors = a.unit // unit, b.unit // unit
@@ -421,16 +425,16 @@ def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", so
 
 
 def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers) -> "Optional[List[Tuple[Term, int, int]]]":
-    """Split the offsets form + one (of access a) and form + two (of access b) into n F + G with 0 <= G < n. Return F
-    and G, each as a term and two constants. G is left out if it is the same constant for both accesses. Return None if
-    no n is found.
+    """Write the offsets form + one (of access a) and form + two (of access b) as n F + G with 0 <= G < n. Return F and
+    G, each as a term and two constants. If G is the same constant for both accesses, return F alone. Return None if
+    there is no such n.
     """
     for n in sorted({abs(f) for _, f in form.parts if abs(f) > 1}, reverse=True):
         high = Term(tuple((atom, (2 * f + n) // (2 * n)) for atom, f in form.parts if (2 * f + n) // (2 * n)), 0)
         low = form - high.times(n)
         if not high.parts or not (low.parts or one or two):
             continue
-        carries = one // n, two // n        # the multiples of n in the constants belong to F
+        carries = one // n, two // n    # F contains the multiples of n in the constants
         rests = one % n, two % n
         if all(_within(low + terms.number(rest), n, access, solvers) for rest, access in zip(rests, (a, b))):
             if low.parts or rests[0] != rests[1]:
@@ -440,7 +444,7 @@ def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers
 
 
 def _within(term: Term, n: int, access: Access, solvers: Solvers) -> bool:
-    """Return true if 0 <= term < n is proved under an access's conditions."""
+    """Return true if 0 <= term < n is proved under the conditions of an access."""
     lo, hi = terms.bounds(term)
     if 0 <= lo and hi < n:
         return True
@@ -453,8 +457,8 @@ def _within(term: Term, n: int, access: Access, solvers: Solvers) -> bool:
 
 
 def _in_digits(term: Term) -> Term:
-    """Return an equal term in which x mod n is x - x / n * n, and a variable that is divided somewhere is split into
-    mixed-radix digits: with x / 4 in the term, x becomes x / 4 * 4 + x mod 4.
+    """Return an equal term, rewritten by two rules. First, x mod n becomes x - x / n * n. Second, a variable is split
+    into mixed-radix digits if the term also divides it: if x / 4 occurs, x becomes x / 4 * 4 + x mod 4.
     """
     while True:
         found = next(((atom, f) for atom, f in term.parts if atom.kind == "mod"), None)
@@ -484,7 +488,7 @@ def _in_digits(term: Term) -> Term:
             continue
         whole = terms.of(variable)
         levels = [whole, *(terms.quotient(whole, p) for p in by)]
-        sums = levels[-1:]      # each level, written as a sum of more significant digits
+        sums = levels[-1:]    # each level as a sum of its digits
         for level, step in zip(reversed(levels[:-1]), reversed([q // p for p, q in zip([1, *by], by)])):
             sums.insert(0, sums[0].times(step) + terms.modulo(level, step))
         for level, total in zip(levels, sums):
@@ -506,10 +510,12 @@ def _different(printer: Printer, atoms: "Set[Atom]") -> str:
 
 
 def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[str, str]":
-    """Return refuted or unknown, with the reason; ("", "") if each byte of a buffer is proved written. A write counts
-    only if its place does not depend on values that were read. If no two of these writes overlap, and together they
-    have as many bytes as the buffer, each byte is written. If some overlap, a write is computed for each element, and
-    the solver checks it. If that fails, all places are enumerated, if they are few.
+    """Return ("", "") if each byte of a buffer is proved to be written. Otherwise return refuted or unknown, with the
+    reason.
+
+    Only writes whose place does not depend on values from memory count. There are three proofs. First: no two writes
+    overlap, and together they have as many bytes as the buffer. Second: for each element, the write that reaches it is
+    computed, and the solver checks it. Third: all written places are enumerated, if they are few.
     """
     every = [a for a in map(_certain, _distinct(accesses)) if a.write and not a.atomic]
     writes = [replace(a, path=tuple(_decided(c) for c in a.path)) for a in every]
@@ -540,12 +546,14 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
 
 
 def _certain(access: Access) -> Access:
-    """Return an access without the facts about values that are not known, because these do not decide if it is done."""
+    """Return an access without the conditions that are facts about unknown values. Facts always hold, so they do not
+    decide whether the access happens.
+    """
     return replace(access, path=tuple(c for c in access.path if not c.fact or all(atom.known for atom in c.free)))
 
 
 def _decided(condition: Condition) -> Condition:
-    """Return a condition that implies the given one and depends only on ids and steps of loops."""
+    """Return a condition that implies the given one, and that depends only on ids and steps of loops."""
     if all(atom.known for atom in condition.free):
         return condition
     if condition.kind == "and":
@@ -557,9 +565,11 @@ def _decided(condition: Condition) -> Condition:
 
 
 def _left_out(writes: "Sequence[Access]", bytes_of: int) -> str:
-    """Return the reason why some data leave an element unwritten, or "" if none is found. The data are one integer at all
-    places of the parameters that decide about the writes. If there are several such places, HLO may say that their
-    values differ, so that the integer counts only if all writes that it decides about are left out.
+    """Return the reason why an element stays unwritten for some content of the parameters, or "" if none is found.
+
+    The contents that are tried have the same integer at all places that decide about writes. HLO may say that the
+    integers at different places differ. So if there are several such places, an integer counts only if none of the
+    writes that depend on them happens.
     """
     read = {atom for access in writes for atom in terms.all_free([access.offset, *access.path]) if not atom.known}
     if any(atom.place is None for atom in read):
@@ -589,8 +599,8 @@ def _left_out(writes: "Sequence[Access]", bytes_of: int) -> str:
 
 
 def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[bool, str]":
-    """Return two values: true if some element is certainly not written; and the reason why full coverage is not proved,
-    or "" if it is.
+    """Return two values. The first is true if some element is certainly not written. The second is "" if every element
+    is proved to be written, else the reason why not.
     """
     if not writes:
         return False, "nothing is written for certain"
@@ -609,8 +619,8 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
 
 
 def _apart(writes: "Sequence[Access]", solvers: Solvers, quick: bool = False) -> bool:
-    """Return true if no two writes, and no two steps of one write, have an element in common. quick: return false if that
-    is not proved in a short time.
+    """Return true if no element is written twice, neither by two writes nor by two steps of one write. quick: return
+    false if this is not proved in a short time.
     """
     for n, a in enumerate(writes):
         for b in writes[n:]:
@@ -633,9 +643,9 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers, quick: bool = False) ->
 
 
 def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool:
-    """Return true if each element is proved to be written by some step of some write. The step is computed from the
-    element: it is divided by the strides of the ids and steps, by the largest first. The solver checks that the step
-    exists and writes the element, so a wrong step cannot prove anything false.
+    """Return true if each element is proved to be written by some step of some write. A guess of this step is computed
+    from the element: the element's offset is divided by the strides of the ids and steps, in descending order. The
+    solver checks that the guessed step exists and writes the element. So a wrong guess proves nothing.
     """
     unit = gcd(*(a.unit for a in writes))
     printer, misses = Printer(), []
@@ -653,8 +663,8 @@ def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool
 
 
 def _step_of(printer: Printer, access: Access, factor: int, name: str) -> str:
-    """Return the condition that a step of an access, computed from `element`, reaches the element; "" if no such step is
-    found.
+    """Return the condition that the step of an access which is computed from `element` exists and reaches the element.
+    Return "" if no step can be computed.
     """
     found = _inverse(printer, access, factor, name)
     if found is None:
@@ -666,8 +676,8 @@ def _step_of(printer: Printer, access: Access, factor: int, name: str) -> str:
 
 
 def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
-    """Return true if the element that an access touches determines the values of the variables, so that no two values of
-    them touch the same element.
+    """Return true if the element that an access touches is proved to determine the values of the variables. Then no
+    two values of the variables touch the same element.
     """
     printer = Printer()
     printer.lines.append("(declare-const element Int)")
@@ -687,8 +697,9 @@ def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
 
 def _inverse(printer: Printer, access: Access, factor: int,
              name: str) -> "Optional[Tuple[str, List[Tuple[Atom, Term]], List[Condition]]]":
-    """Compute an access's variables from `element`, as definitions in the query. Return the remainder of `element`, the
-    variables with their values, and the access's conditions for these values; None if there is no such inverse.
+    """Compute the variables of an access from `element`, by definitions in the query. Return what remains of
+    `element`, the variables with their values, and the access's conditions for these values. Return None if there
+    is no such inverse.
     """
     parts: "List[object]" = [access.offset, *access.path]
     digits: "Dict[Atom, int]" = {}
@@ -728,8 +739,8 @@ def _inverse(printer: Printer, access: Access, factor: int,
 
 
 def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
-    """Return, in ascending order, the divisors of sums that contain a variable, each divided by the variable's factor
-    in the sum.
+    """Return the divisors of a variable in ascending order. If a sum that contains `factor` times the variable is
+    divided by n, then n / factor is such a divisor.
     """
     found: "Set[int]" = set()
     waiting, seen = list(parts), set()      # type: List[object], Set[int]
@@ -752,11 +763,12 @@ def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
 
 
 def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
-    """Return the number of values of the variables for which the conditions hold; None if there are too many to count.
+    """Return the number of values of the variables for which all conditions hold. Return None if there are too many to
+    count.
     """
     atoms = set(free) | terms.all_free(path)
     total = 1
-    # replace a variable by its digits, which are counted separately
+    # replace variables by their digits: the groups of variables that conditions connect become smaller
     for atom in sorted(atoms, key=lambda a: a.number):
         by = [1, *_divisors(path, atom)]
         if len(by) > 1 and not atom.lo and not any(q % p for p, q in zip(by, [*by[1:], atom.hi + 1])):
@@ -814,15 +826,15 @@ def _interval(group: "Set[Atom]", conditions: "Sequence[Condition]") -> "Optiona
         scale, unit = inner.get(digits[lowest][0], 0), digits[lowest][1]
         if any(inner.get(atom) != scale * (at // unit) for atom, at in digits[lowest:]):
             return None
-        if scale > 0:       # scale * (x / unit) <= -constant
+        if scale > 0:    # the condition is scale * (x / unit) <= -constant
             hi = min(hi, (-term.constant // scale) * unit + unit - 1)
-        else:               # x / unit >= constant / -scale
+        else:    # the condition is x / unit >= constant / -scale
             lo = max(lo, -(-term.constant // -scale) * unit)
     return max(0, hi - lo + 1)
 
 
 def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]":
-    """Enumerate all places that are written. Return as `_covered` does."""
+    """Enumerate all places that are written. Return the same two values as `_covered`."""
     unit = gcd(*(a.unit for a in writes), bytes_of)
     written = bytearray(bytes_of // unit) if bytes_of // unit <= 64 * MOST_POINTS else None
     points = 0

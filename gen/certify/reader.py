@@ -1,7 +1,7 @@
-"""Read the part of C, OpenCL C and CUDA that kernels are written in: from tokens to a tree.
+"""Parse the part of C, OpenCL C, CUDA and HIP in which kernels are written: from tokens to a syntax tree.
 
-The declarations of a file are read first. A function's body is read when the function is called, so that the reader
-need not know what uncalled functions contain. Text that it does not know raises `Unknown`, with its place.
+The declarations of a file are read first. The body of a function is read when the function is called, so functions
+that are not called may contain unknown syntax. Unknown syntax raises `Unknown` with its place.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Parameter:
 
 @dataclass
 class Function:
-    """A function. templates: the parameters of its template, each with true if it is a type."""
+    """A function. templates: the parameters of its template. Each has true if it is a type, and false if it is a
+    value.
+    """
 
     name: str
     at: Token
@@ -64,14 +66,16 @@ _ASSIGNS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 
 
 class Reader:
-    """Reads a file's declarations. functions: by name. globals: declarations of variables, in order."""
+    """Reads the declarations of a file. functions: its functions, by name. globals: the declarations of its variables,
+    in order.
+    """
 
     def __init__(self, tokens: "List[Token]", vectors: bool) -> None:
         self.functions: "Dict[str, Function]" = {}
         self.globals: "List[Node]" = []
         self.types: "Set[str]" = set()
         self.templates: "Set[str]" = set()
-        self.vectors = vectors      # the language has float4 and its like
+        self.vectors = vectors    # true if the language has vector types such as float4
         self.tokens, self.at = tokens, 0
         while self.at < len(tokens):
             self._top()
@@ -102,7 +106,7 @@ class Reader:
         return False
 
     def _skip_group(self) -> None:
-        """Skip the group that a bracket opens."""
+        """Skip an opening bracket, and everything up to the bracket that closes it."""
         depth = 0
         while True:
             token = self._take()
@@ -129,7 +133,7 @@ class Reader:
             self.at += 2
         start = self.at
         at, depth = self.at, 0
-        while True:     # a function, or something that ends with a semicolon
+        while True:    # a declaration is a function, or it ends with a semicolon
             if at >= len(self.tokens):
                 raise Unknown("the file ends inside of a declaration", self.tokens[begin])
             text = self.tokens[at].text
@@ -155,7 +159,7 @@ class Reader:
     def _function(self, start: int, body: int, templates: "List[Tuple[str, bool]]") -> None:
         at = body - 1
         depth = 0
-        while True:     # back to the bracket that opens the parameters
+        while True:    # go back to the bracket that opens the parameters
             depth += (self.tokens[at].text == ")") - (self.tokens[at].text == "(")
             if not depth:
                 break
@@ -170,7 +174,7 @@ class Reader:
             self.templates.add(name.text)
 
     def read(self, function: Function) -> Function:
-        """Read a function's parameters and body, if they have not been read yet."""
+        """Parse a function's parameters and body, unless this has been done. Return the function."""
         if function.body is None:
             inner = Reader.__new__(Reader)
             inner.functions, inner.globals, inner.vectors = {}, [], self.vectors
@@ -201,7 +205,7 @@ class Reader:
     # ---- types ----
 
     def _attributes(self) -> "List[Tuple[str, Node]]":
-        """Skip attributes; return those that give a vector's size."""
+        """Skip attributes. Return those that give a vector's size."""
         found: "List[Tuple[str, Node]]" = []
         while self.token.text in _ATTRIBUTES:
             name = self._take()
@@ -229,7 +233,7 @@ class Reader:
             or self.vectors and _VECTOR.fullmatch(token.text) is not None)
 
     def _specifiers(self) -> Node:
-        """Read the words before a declarator: a type, and its address space."""
+        """Parse the words before a declarator: a type, and its address space."""
         at = self.token
         base: "Optional[Node]" = None
         words: "List[str]" = []
@@ -297,7 +301,7 @@ class Reader:
         return Node(word.text, word, name, fields)
 
     def _declarator(self, base: Node) -> "Tuple[Node, str, bool]":
-        """Read a name, with the stars before it and the brackets after it."""
+        """Parse a declarator: the name, the stars before it, and the brackets after it."""
         type, reference, space = base, False, ""
         while self.token.text in ("*", "&", "const", "restrict", "__restrict__", "__restrict", "volatile", *_SPACES):
             token = self._take()
@@ -409,13 +413,13 @@ class Reader:
         return Node("expression", token, self._ended(self._expression()))
 
     def _switch(self, at: Token) -> Node:
-        """Read a switch as a chain of ifs. Each case must end with a break or a return."""
+        """Parse a switch as a chain of ifs. Each of its cases must end with a break or a return."""
         self._take()
         self._take("(")
         value = self._expression()
         self._take(")")
         self._take("{")
-        name = Node("name", at, "switch value")     # no name in a text contains a space
+        name = Node("name", at, "switch value")    # a name with a space, so that it differs from all names of the text
         chain: "List[Tuple[Optional[Node], Node]]" = []
         while not self._has("}"):
             condition: "Optional[Node]" = None
@@ -439,7 +443,7 @@ class Reader:
         return Node("block", at, [declared, made])
 
     def _assembly(self, at: Token) -> Node:
-        """Read an assembly statement without instructions, which only hides a value from the compiler."""
+        """Parse an assembly statement that has no instructions. It only hides a value from the compiler."""
         self._take()
         self._has("volatile")
         if self._ahead().text != '""':
@@ -623,8 +627,9 @@ class Reader:
 
 
 def _counted_down(loop: Node) -> Node:
-    """Return the loop for (T x = a; x > c;) { x -= 1; .. } for a loop for (T x = a; x-- > c;) { .. }, else the loop itself. The
-    loops differ in the last value of x, which no statement reads.
+    """Rewrite a loop of the form for (T x = a; x-- > c;) { .. } as for (T x = a; x > c;) { x -= 1; .. }, and return
+    it. Return any other loop unchanged. The two forms leave different values in x, which the text does not read
+    after the loop.
     """
     first, until, step, body = loop.parts
     if first is None or first.kind != "declare" or step is not None or until is None or until.kind != "binary" or until.parts[0] != ">":
@@ -640,7 +645,7 @@ def _counted_down(loop: Node) -> Node:
 
 
 def _case(block: Node) -> Node:
-    """Return the statements of a case of a switch without the break at their end."""
+    """Return the statements of a case of a switch, without the break at their end."""
     statements = block.parts[0]
     last = statements[-1] if statements else None
     inner = Node("block", block.at, statements[:-1]) if last is not None and last.kind == "break" else \
@@ -652,7 +657,7 @@ def _case(block: Node) -> Node:
 
 
 def _leaves(part: object) -> bool:
-    """Return true if a break in a tree leaves a statement around the tree."""
+    """Return true if a tree contains a break that leaves a statement outside of the tree."""
     if isinstance(part, Node):
         return part.kind == "break" or part.kind not in ("for", "do") and any(_leaves(of) for of in part.parts)
     return isinstance(part, (list, tuple)) and any(_leaves(of) for of in part)

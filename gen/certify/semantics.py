@@ -1,9 +1,11 @@
-"""Ask whether each element of a result is computed from the elements that HLO says.
+"""The proof of semantics by queries: each element of a result is computed from the elements that HLO says.
 
-For a store of a kernel, at any step of any work-item, meaning.py gives the expression of each stored element, and
-ops.py the expression that HLO gives for the element of the result at that place. The query asks for a step at which one
-of these expressions reads an element that the other does not read. Padding and selections by index are conditions of
-reads, and part of the query.
+For each store of a kernel, at any step of any work-item, meaning.py gives the expression of each element that is
+stored. ops.py gives HLO's expression of the result's element at this place. A query asks for a step at which one of
+the two expressions reads an element that the other does not read. Padding, and selections by index, are conditions of
+reads, and so part of the query.
+
+If this proof fails, or if HLO has a sum, instances.py tries another proof.
 """
 
 from __future__ import annotations
@@ -31,18 +33,21 @@ from gen.certify.values import Memory
 from gen.hlo.graph import Computation
 from gen.hlo.leaves import Leaf, result_leaves
 
-# maximum number of elements of a store; an element counts once for each way on which its value may come
+# Maximum number of elements of a store. An element counts once for each choice of stores through which its value may
+# have passed.
 MOST_LANES = 400
-MOST_STEPS = 100_000  # maximum number of steps of a reduction that are gone through to check a counterexample
-MOST_PAIRS = 4_000  # maximum number of pairs of reads in one query
-WALK_STATEMENTS = 30000  # maximum number of statements in the walk of one kernel
-MOST_ADDRESSES = 32  # maximum number of pairs of addresses in one query
-TOGETHER = 16  # maximum number of elements of a store in one query
+MOST_STEPS = 100_000  # maximum number of steps of a reduction that the check of a counterexample enumerates
+MOST_PAIRS = 4_000  # maximum number of pairs of reads in a query
+WALK_STATEMENTS = 30000  # maximum number of statements that the walk of a kernel visits
+MOST_ADDRESSES = 32  # maximum number of pairs of addresses in a query
+TOGETHER = 16  # maximum number of a store's elements in a query
 
 
 @dataclass
 class Meant:
-    """The verdict on a launch's semantics. kind: proved, refuted or not proved; reason: why it is not proved."""
+    """The verdict on a launch's semantics. kind: proved, refuted or not proved. reason: the reason why they are not
+    proved.
+    """
 
     kind: str
     reason: str = ""
@@ -54,13 +59,16 @@ class Meant:
 
 
 class NotProved(Exception):
-    """The semantics of a launch are not proved. The text is the reason."""
+    """Raised if the semantics of a launch are not proved. The text is the reason."""
 
 
 @dataclass
 class _Walked:
-    """A launch and its stores. memories: the arrays of its pointers. groups: its variables of the work-group.
-    problem: the reason why its stores are not known, or "".
+    """A launch and its stores.
+
+    memories: the arrays of the kernel's pointers.
+    groups: the variables that number the work-group.
+    problem: the reason why the stores are not known, or "".
     """
 
     number: int
@@ -76,21 +84,21 @@ class _Walked:
 class _Lane:
     """An element of a store.
 
-    index: an index of the result.
+    index: an index of the result, made of variables.
     at: the condition that the store writes the result's element at `index`.
-    does: what the text reads.
-    says: what HLO reads.
+    does: the elements that the text reads.
+    says: the elements that HLO reads.
     """
 
     index: "ops.Index"
     at: Condition
     does: Reads
     says: Reads
-    changed: bool  # a later store may overwrite it
+    changed: bool  # true if a later store may overwrite the element
 
 
 class Semantics:
-    """Compares the launches of a program with the graph of its module."""
+    """Judges the semantics of the launches of a program."""
 
     def __init__(self, computation: Computation, reader: Reader, target: str, aliases: "Sequence[Any]" = ()) -> None:
         Expression.clear()
@@ -109,8 +117,8 @@ class Semantics:
         self.in_place = {alias["result"]: alias["parameter"] for alias in aliases}
 
     def memories_of(self, launch: "Any") -> "Dict[str, Memory]":
-        """Return the memory behind each pointer of a launch's kernel. A result in place of a parameter has a memory
-        of its own here.
+        """Return the memory behind each pointer of a launch's kernel. Here, a result that overwrites a parameter in
+        place has a memory of its own.
         """
         found: "Dict[str, Memory]" = {}
         for argument in launch["arguments"]:
@@ -121,7 +129,8 @@ class Semantics:
                 )
             found[argument["name"]] = memory = self.memories[key]
             if key[0] == "results" and not key[2] and key[1] in self.in_place:
-                # reads of this buffer count as reads of the parameter; that no write comes before them is not examined
+                # a read of this result counts as a read of the parameter that it overwrites, as if nothing had been
+                # written yet
                 before = "params", self.in_place[key[1]], 0
                 if before not in self.memories:
                     self.memories[before] = Memory(argument["name"], "global", argument["bytes"], before)
@@ -129,7 +138,7 @@ class Semantics:
         return found
 
     def parameter(self, number_of: int, shape: "Any", index: "ops.Index") -> Expression:
-        """Return an element of a parameter's array as a read of its buffer."""
+        """Return an element of a parameter, as a read of the parameter's buffer."""
         key = "params", number_of, 0
         if key not in self.memories:
             self.memories[key] = Memory(f"p{number_of}", "global", shape.bytes, key)
@@ -167,7 +176,7 @@ class Semantics:
         return found
 
     def _walked(self, launch: "Any") -> _Walked:
-        """Walk a kernel for its stores."""
+        """Walk a launch's kernel, and return its stores."""
         start, meaning = time.perf_counter(), self.meaning
         made = _Walked(len(self.walked), launch, set(self.memories_of(launch).values()))
         meaning.statements, meaning.most_statements = 0, WALK_STATEMENTS
@@ -229,7 +238,9 @@ class Semantics:
     # ---- single work-items and steps ----
 
     def _evaluated(self, walked: _Walked, solvers: Solvers) -> str:
-        """Return "" if the values that a launch stores are proved by evaluation (instances.py); else the reason why not."""
+        """Return "" if evaluation (instances.py) proves the values that a launch stores; otherwise the reason why it
+        does not.
+        """
         if _has_loops(self.computation):
             return "a program with loops or branches"
         if not self.followed:
@@ -253,7 +264,7 @@ class Semantics:
         return ""
 
     def _follow(self, walked: _Walked) -> Followed:
-        """Walk a kernel for the stores to all of its arrays."""
+        """Walk a launch's kernel, and return the stores to all arrays with their moments."""
         walk, launch = self.following, walked.launch
         made = Followed(walked.number, memories=walked.memories)
         walk.statements, walk.most_statements, walk.launch = 0, WALK_STATEMENTS, walked.number
@@ -264,7 +275,8 @@ class Semantics:
                 if (
                     access.write
                     and (access.memory, access.at.line, access.at.column) not in stored
-                    and access.at not in walk.pointers.get(access.memory, {})    # the walk knows the value of a pointer
+                    # not a store of a pointer, whose value the walk knows
+                    and access.at not in walk.pointers.get(access.memory, {})
                 ):
                     raise NotProved("a store that the walk does not follow")
             self.following_atoms.update(walk.of_atom)
@@ -284,8 +296,8 @@ class Semantics:
         return made
 
     def _instances(self, store: Ordered, launch: Followed, instances: Instances, wanted: "Set[terms.Atom]") -> None:
-        """Raise NotProved if the values that a store writes at all of its steps are not proved. wanted: the variables
-        that get values one by one. The set grows until the evaluation needs no other variable.
+        """Raise NotProved unless the values that a store writes are proved for all of its steps. The evaluation
+        enumerates the values of the variables in `wanted`. It adds a variable to them when it needs its value.
         """
         while True:
             try:
@@ -297,7 +309,9 @@ class Semantics:
 
     @staticmethod
     def _own(store: Ordered, launch: Followed) -> "Set[terms.Atom]":
-        """Return the variables of a store: its ids, and the steps of the loops around it."""
+        """Return the variables on which a store depends: ids, template parameters, and the steps of the loops around
+        it.
+        """
         return launch.groups | launch.items | launch.templates | {a for step in store.loops for a in step.free}
 
     def _each_instance(self, store: Ordered, launch: Followed, instances: Instances, wanted: "Set[terms.Atom]") -> None:
@@ -349,7 +363,7 @@ class Semantics:
 
     @staticmethod
     def _steps(assumed: "Sequence[Condition]", atoms: "Set[terms.Atom]") -> "List[Dict[terms.Atom, int]]":
-        """Return some values of variables for which conditions hold."""
+        """Return up to SAMPLES random assignments to variables for which the conditions hold."""
         atoms = atoms | terms.all_free(assumed)
         found: "List[Dict[terms.Atom, int]]" = []
         drawn = random.Random(1)
@@ -365,7 +379,9 @@ class Semantics:
         return found
 
     def _supported(self, launch: "Any") -> None:
-        """Raise Unsupported, before the kernel is walked, for an op that gen/certify/ops.py does not have."""
+        """Raise Unsupported if gen/certify/ops.py does not have an op of the program. This is done before the kernel
+        is walked.
+        """
         for argument in launch["arguments"]:
             if argument["buffer"] == "results":
                 leaf = self.leaves[argument["number"]]
@@ -408,7 +424,7 @@ class Semantics:
             self.of_atom.update(element.of_atom)
             if says.lost:
                 raise NotProved(says.lost)
-            # integers in memory on which the places of this store and of later stores depend
+            # the integers in memory that decide the places of this store and of later stores
             decide = [
                 self.of_atom[atom]
                 for atom in sorted(terms.all_free([store.offset, *store.path, *hidden]), key=lambda a: a.number)
@@ -417,7 +433,8 @@ class Semantics:
             for conditions, does in self._ways(
                 [expressions.part(store.value, n * width, width), *decide], passing, walked.number, place_of
             ):
-                # it is not known which of several stores came last before a read, so a difference refutes nothing
+                # A read may return the value of one of several stores, and it is not known which of them is last. Then
+                # a difference refutes nothing.
                 doubtful = bool(conditions) and (passing.several or walked.number > 0)
                 lanes.append(
                     _Lane(
@@ -437,9 +454,9 @@ class Semantics:
     def _ways(
         self, values: "Sequence[Expression]", passing: Passing, launch: int, place: Place
     ) -> "Iterator[Tuple[List[Condition], Reads]]":
-        """Yield what values read, with the conditions, for each choice of stores through which they may have passed.
-        (Reads of memory that kernels write are replaced by what the chosen stores read.) One of the choices is what
-        happens.
+        """Yield the elements that values read, for each choice of stores through which the values may have passed.
+        Each choice comes with its conditions; at least one choice describes what happens. A read of memory that
+        kernels write is replaced by the reads of the store that was chosen.
         """
         waiting: "List[Dict[Expression, Tuple[Condition, Expression]]]" = [{}]
         while waiting:
@@ -451,7 +468,7 @@ class Semantics:
             ) -> "Optional[List[Tuple[Condition, Expression]]]":
                 kind, _, start = _key(read.parts[0]) if read.parts[0].space != "shared" else ("shared", 0, 0)
                 if kind == "table":
-                    return []  # an element of a constant table depends on nothing but its index
+                    return []  # a table of constants is no parameter, so only the index of the read counts
                 if kind == "params" and not start:
                     return None
                 if kind not in ("shared", "scratch", "local", "state", "results"):
@@ -474,7 +491,7 @@ class Semantics:
             yield [condition for condition, _ in chosen.values()], reads
 
     def _later(self, store: Store, walked: _Walked) -> "Iterator[Tuple[Store, bool]]":
-        """Yield each later store to the same array, with true if it is in the same kernel."""
+        """Yield each later store to the same array. Its second value is true if it is in the same kernel."""
         at = next(n for n, other in enumerate(walked.stores) if other is store)
         yield from (
             (other, True)
@@ -488,10 +505,11 @@ class Semantics:
     def _reached(
         later: Store, store: Store, first: int, width: int, near: bool, of_atom: "Dict[terms.Atom, Expression]"
     ) -> "Optional[Condition]":
-        """Return a condition under which a later store overwrites some bytes of a store. near: both stores are in one
-        kernel; then the later store counts only in the same work-item and in the same steps of the loops around both
-        stores. Otherwise, any work-item counts. The step of the later store is computed from the place of the bytes.
-        Return None if that fails.
+        """Return a condition under which a later store overwrites the bytes first .. first + width - 1 of a store. The
+        step of the later store is computed from the place of the bytes. Return None if it cannot be computed.
+
+        near: true if both stores are in one kernel. Then only the later store by the same work-item counts, in the
+            same steps of the loops around both stores. Otherwise the stores of all work-items count.
         """
         common = 0
         for a, b in zip(later.loops, store.loops):
@@ -527,7 +545,8 @@ class Semantics:
     def _compared(
         self, lanes: "List[_Lane]", given: "List[Condition]", store: Store, solvers: Solvers, result: int
     ) -> "Optional[Failure]":
-        """Return a failure if the text and HLO read different elements for one of these elements of a store; else None.
+        """Return a failure if the text and HLO read different elements for one of these elements of a store. Otherwise
+        return None.
         """
         undecided = False
         for own in (True, False):
@@ -565,8 +584,8 @@ class Semantics:
     def _ask(
         self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str, own: bool
     ) -> "Tuple[Answer, Printer, Any, Digits]":
-        """Ask whether, for one of these elements of a store, the text reads an element that HLO does not read (if `own`
-        is true), or HLO reads an element that the text does not read (if it is false).
+        """Ask whether one side reads an element that the other side does not read, for one of these elements of a
+        store. own: true if the one side is the text; false if it is HLO.
         """
         sides = [(lane, *((lane.does, lane.says) if own else (lane.says, lane.does))) for lane in lanes]
         parts: "List[object]" = [*given]
@@ -616,7 +635,7 @@ class Semantics:
         return solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about), printer, free, digits
 
     def _equal(self, printer: Printer, digits: Digits, free: "Any") -> "List[str]":
-        """Return the conditions that integers which were read from the same place are equal."""
+        """Return the conditions that integers from the same place in memory are equal."""
         known = [
             (terms.of(atom), self.of_atom[atom])
             for atom in sorted(free, key=lambda a: a.number)
@@ -630,7 +649,9 @@ class Semantics:
         return lines
 
     def _failure(self, lane: _Lane, values: "Any", store: Store, result: int, text: str) -> Failure:
-        """Return the failure with the element of the result, the elements that the text reads, and those of HLO."""
+        """Return the failure. It names the element of the result, the elements that the text reads, and those that HLO
+        reads.
+        """
         at = ", ".join(str(terms.evaluate(i, values)) for i in lane.index)
         question = (
             f"element [{at}] of result {result} is computed from {_listed(lane.does, values)}, "
@@ -640,7 +661,7 @@ class Semantics:
 
 
 def _has_loops(computation: Computation) -> bool:
-    """Return true if a computation, or one that it calls, has a loop or a branch."""
+    """Return true if a computation, or a computation that it calls, has a loop or a branch."""
     waiting, seen = [computation], set()  # type: List[Computation], Set[int]
     while waiting:
         one = waiting.pop()
@@ -653,7 +674,9 @@ def _has_loops(computation: Computation) -> bool:
 
 
 def _counts(computation: Computation) -> bool:
-    """Return true if a result depends on how often a reduction reads an element: for a sum, but not for a maximum."""
+    """Return true if a result depends on how often a reduction reads an element. This is so for a sum, but not for a
+    maximum.
+    """
     waiting, seen = [computation], set()  # type: List[Computation], Set[int]
     while waiting:
         one = waiting.pop()
@@ -673,7 +696,7 @@ def _counts(computation: Computation) -> bool:
 
 
 def _key(memory: Memory) -> "Tuple[str, int, int]":
-    """Return a buffer's kind, its number, and the first byte of the array in it."""
+    """Return the kind of an array's buffer, the buffer's number, and the offset of the array in it in bytes."""
     assert isinstance(memory.key, tuple)
     return memory.key
 
@@ -693,9 +716,9 @@ def _listed(reads: Reads, values: "Any") -> str:
 
 
 def _step_of(inner: Bound, outer: Bound) -> "Optional[Dict[terms.Atom, Term]]":
-    """Return, for a step of the reduction `outer`, the step of the reduction `inner` with the same number; None if
-    their numbers of steps differ. This is only a guess of the steps that read the same element, which the solver
-    checks.
+    """Return a step of the reduction `inner` that may read the same element as a given step of the reduction `outer`:
+    the one with the same number. Return None if the reductions have different numbers of steps. This is only a
+    guess, which the solver checks.
     """
     if not inner:
         return {}
@@ -718,9 +741,10 @@ def _moved(part: "Any", step: "Dict[terms.Atom, Term]") -> "Any":
 
 
 def _missed(lane: _Lane, values: "Dict[terms.Atom, int]", own: bool) -> "Optional[Dict[terms.Atom, int]]":
-    """Return a counterexample: values of all variables, for which one side (the text or HLO) reads a byte that no step
-    of the other side reads. values: the values of all variables except the steps of reductions. Return None if no step
-    of a reduction gives a counterexample, or if there are too many steps to try.
+    """Return a counterexample: values of all variables for which one side (the text or HLO) reads a byte that no step
+    of the other side reads. Return None if there is none, or if there are too many steps to try.
+
+    values: the values of all variables except the steps of reductions.
     """
     one, two = (lane.does, lane.says) if own else (lane.says, lane.does)
     served: "Set[Tuple[int, int]]" = set()
@@ -748,7 +772,7 @@ def _steps(values: "Dict[terms.Atom, int]", bound: Bound) -> "Iterator[Dict[term
 
 
 def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
-    """Return the condition that one of two places, with their sizes in bytes, is inside of the other."""
+    """Return the condition that the smaller of two pieces of memory lies in the other, or that both are equal."""
     if size == other:
         return printer.condition(split(terms.equal(x, y)))
     if size > other:
@@ -758,8 +782,8 @@ def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
 
 
 def split(condition: Condition) -> Condition:
-    """Return an equivalent condition in which equations of sums of digits are split into equations of single digits. If
-    a sum is m A + B, and B is between -m and m, then m A + B = 0 is split into A = 0 and B = 0.
+    """Return an equivalent condition with shorter equations. If |B| < m, then m A + B = 0 is replaced by A = 0 and B =
+    0.
     """
     if condition.kind in ("and", "or", "not"):
         parts = [split(part) for part in condition.of if isinstance(part, Condition)]
@@ -793,7 +817,9 @@ def split(condition: Condition) -> Condition:
 
 
 class Digits:
-    """Writes variables that terms divide by constants as sums of digits, so that most of the divisions vanish."""
+    """Replaces variables by sums of digits of a mixed-radix number, if terms divide the variables by constants. Most
+    of the divisions then vanish.
+    """
 
     def __init__(self, parts: "Sequence[object]") -> None:
         self.sums: "Dict[terms.Atom, Term]" = {}
@@ -807,7 +833,7 @@ class Digits:
                 most = atom.hi // divisor if at + 1 == len(by) else by[at + 1] // divisor - 1
                 total = total + terms.variable(atom.name.split("!")[0], 0, most, True).times(divisor)
             self.sums[atom] = total
-        # some digits stand for a number above the variable's maximum, which these conditions exclude
+        # Digits can stand for a number above the variable's maximum. These conditions exclude this.
         self.ranges = [terms.at_most(total, number(atom.hi)) for atom, total in self.sums.items()]
 
     def of(self, part: "Any") -> "Any":
@@ -821,5 +847,5 @@ class Digits:
         return self.known[part]
 
     def values(self, values: "Dict[terms.Atom, int]") -> "Dict[terms.Atom, int]":
-        """Return the values of the variables, from those of the digits."""
+        """Return the values of the variables, given those of their digits."""
         return {**values, **{atom: terms.evaluate(total, values) for atom, total in self.sums.items()}}

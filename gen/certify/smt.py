@@ -1,4 +1,4 @@
-"""Ask SMT solvers: z3 first, then cvc5. Both are imported at the first query."""
+"""Ask the SMT solvers z3, then cvc5. They are imported at the first query."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Any, Dict, List, Optional
 
 from gen.certify.text import Unknown
 
-Z3_STEPS = 7_000_000     # limit of one query in units of z3's rlimit, about 2 s; the same on a busy machine
-QUICK_STEPS = 700_000    # limit of a query for which there is another way if it is not decided
-CVC5_MS = 30_000         # time limit of one query, because the units of cvc5 take from 3 to 100 us
+# limit of a query in units of z3's rlimit, about 2 s. Unlike a time, it does not depend on how busy the machine is.
+Z3_STEPS = 7_000_000
+QUICK_STEPS = 700_000    # limit of a query that need not be decided, because there is another way to a proof
+CVC5_MS = 30_000    # time limit of a query. It is a time, because a unit of cvc5's own limit takes from 3 to 100 us.
 
 
 @dataclass
 class Answer:
-    """The answer to a query. kind: proved (no values make the query true), refuted (`values` make it true), or unknown.
-    by: the solver that decided.
+    """The answer to a query.
+
+    kind: proved (no values make the query true), refuted (`values` make it true), or unknown.
+    by: the solver that decided it.
     """
 
     kind: str
@@ -27,7 +30,7 @@ class Answer:
 
 
 def solvers() -> "List[str]":
-    """Return the solvers that are installed, in the order in which they are asked."""
+    """Return the names of the solvers that are installed, in the order in which they are asked."""
     found = []
     for name in ("z3", "cvc5"):
         try:
@@ -40,8 +43,11 @@ def solvers() -> "List[str]":
 
 @dataclass
 class Solvers:
-    """Asks queries, and counts them. folder: the folder in which each query is kept. limit: seconds that all queries may
-    take together. known: the answers to queries that were asked before, by text.
+    """Asks queries, and counts them.
+
+    folder: the folder in which each query is kept; None: none is kept.
+    limit: maximum time in seconds of all queries together.
+    known: the answers to earlier queries, by their text.
     """
 
     folder: "Optional[Path]" = None
@@ -54,8 +60,8 @@ class Solvers:
     names: "List[str]" = field(default_factory=solvers)
 
     def ask(self, lines: "List[str]", about: str, quick: bool = False) -> Answer:
-        """Return proved if no values make all assertions true, refuted if some values do, else unknown. quick: ask the
-        first solver only, for a short time.
+        """Return proved if no values make all assertions true, refuted if some values do, and unknown otherwise.
+        quick: ask only the first solver, for a short time.
         """
         text = "\n".join(lines)
         if text in self.known and (quick or self.known[text].kind != "unknown"):

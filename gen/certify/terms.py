@@ -20,10 +20,10 @@ class Atom:
 
     kind: var, div, mod, quo, mul, ite, and, or, xor.
     of: its operands.
-    known: true if ids and the steps of loops determine the value; false if it was read from memory, or if the walk left
-        it open.
-    place: for an integer that was read from a parameter, which may hold any value of its type: the parameter and the
-        offset in bytes.
+    known: true if ids and steps of loops determine the value. It is false for a value from memory, and for a value
+        that the walk does not follow.
+    place: for an integer from a parameter in memory, the parameter and the offset in bytes. Such an integer may have
+        any value of its type.
     """
 
     __slots__ = ("number", "kind", "name", "of", "lo", "hi", "known", "free", "place")
@@ -35,7 +35,7 @@ class Atom:
         self.free: "frozenset[Atom]" = frozenset([self]) if kind == "var" else frozenset().union(
             *(part.free for part in of if isinstance(part, (Term, Condition))))
 
-    def __hash__(self) -> int:      # not by address, so that sets have the same order in every run
+    def __hash__(self) -> int:    # the number, not the address, so that sets have the same order in each run
         return self.number
 
     def __repr__(self) -> str:
@@ -112,12 +112,12 @@ def _atom(kind: str, parts: "Tuple[object, ...]", lo: int, hi: int) -> Term:
 
 
 def clear() -> None:
-    """Forget the atoms of a walk that is over."""
+    """Forget the atoms other than variables. This is called before each walk."""
     _atoms.clear()
 
 
 def restart() -> None:
-    """Number the atoms of a program from 0, so that its queries do not depend on the programs before it."""
+    """Number the atoms of a program from 0. Then its queries do not depend on the programs before it."""
     global _numbers
     clear()
     _numbers = itertools.count()
@@ -130,8 +130,10 @@ _KINDS = ("true", "false", "le", "eq", "not", "and", "or", "open")
 
 
 class Condition:
-    """A condition. kind: le (a term is at most 0), eq (a term is 0), not, and, or, true, false, open (nothing is known
-    about it). fact: true if it holds wherever the walk has put it on a path.
+    """A condition.
+
+    kind: le (a term is at most 0), eq (a term is 0), not, and, or, true, false, open (nothing is known about it).
+    fact: true if the condition holds wherever it is part of a path, so that it does not select an alternative.
     """
 
     __slots__ = ("kind", "of", "free", "fact", "_hash")
@@ -167,7 +169,7 @@ def fact(c: Condition) -> Condition:
 
 
 def open_condition(name: str) -> Condition:
-    """Return a condition about which nothing is known."""
+    """Return a new condition about which nothing is known."""
     return Condition("open", Atom("var", f"{name}!{next(_numbers)}", (), 0, 1, False))
 
 
@@ -220,7 +222,7 @@ def either(*parts: Condition) -> Condition:
     return negated(both(*(negated(part) for part in parts)))
 
 
-# ---- what is not linear ----
+# ---- terms that are not linear ----
 
 _UNBOUNDED = 1 << 70
 
@@ -238,7 +240,7 @@ def product(a: Term, b: Term) -> Term:
 
 
 def quotient(a: Term, by: int) -> Term:
-    """Return a / by, rounded down; by is positive."""
+    """Return a / by, rounded down. `by` is positive."""
     if by == 1:
         return a
     if a.is_constant:
@@ -252,7 +254,7 @@ def quotient(a: Term, by: int) -> Term:
 
 
 def _split(a: Term, by: int) -> "Tuple[Term, Term]":
-    """Return terms w and r with a = w * by + r, where w has the multiples of `by`."""
+    """Return terms w and r with a = w * by + r. w contains the multiples of `by`."""
     def times(f: int) -> int:
         return f // by if f >= 0 else -(-f // by)
     whole = Term(tuple((atom, times(f)) for atom, f in a.parts if times(f)), a.constant // by)
@@ -260,7 +262,7 @@ def _split(a: Term, by: int) -> "Tuple[Term, Term]":
 
 
 def quotient_of(a: Term, by: Term) -> Term:
-    """Return a / by, rounded down, for a divisor that is positive where the quotient is used."""
+    """Return a / by, rounded down. `by` must be positive wherever the quotient is used."""
     lo, hi = bounds(a)
     return _atom("quo", (a, by), min(lo, 0), max(hi, 0))
 
@@ -283,7 +285,7 @@ def remainder(a: Term, by: int) -> Term:
 
 
 def modulo(a: Term, by: int) -> Term:
-    """Return a - by * (a / by), where the quotient is rounded down."""
+    """Return a modulo `by`: a - by * (a / by), with the quotient rounded down."""
     _, rest = _split(a, by)
     lo, hi = bounds(rest)
     if lo // by == hi // by:
@@ -305,7 +307,9 @@ def chosen(c: Condition, a: Term, b: Term) -> Term:
 
 
 def bits(kind: str, a: Term, b: Term, width: int) -> Term:
-    """Return the bitwise and, or, xor (`kind`) of two nonnegative numbers. In a query it becomes a sum of bits."""
+    """Return the bitwise and, or, xor (`kind`) of two nonnegative numbers of `width` bits. A query represents the
+    operands by their bits.
+    """
     lo, hi = 0, (1 << width) - 1
     if kind == "and":
         hi = min(bounds(a)[1], bounds(b)[1])
@@ -313,7 +317,7 @@ def bits(kind: str, a: Term, b: Term, width: int) -> Term:
 
 
 def bounds(term: Term, assumed: "Sequence[Condition]" = ()) -> Range:
-    """Return an interval that contains a term's value if the given conditions hold."""
+    """Return an interval that contains the value of a term wherever the conditions in `assumed` hold."""
     lo = hi = term.constant
     for atom, factor in term.parts:
         al, ah = _atom_bounds(atom, assumed)
@@ -367,7 +371,7 @@ def _narrowed(term: Term, condition: Condition, lo: int, hi: int) -> Range:
         hi = min(hi, less_than.constant)
         if condition.kind == "eq":
             lo = max(lo, less_than.constant)
-    elif more_than.is_constant:     # -term + constant <= 0
+    elif more_than.is_constant:    # the condition is -term + constant <= 0
         lo = max(lo, more_than.constant)
         if condition.kind == "eq":
             hi = min(hi, more_than.constant)
@@ -375,7 +379,7 @@ def _narrowed(term: Term, condition: Condition, lo: int, hi: int) -> Range:
 
 
 def substituted(part: "Any", atom: Atom, by: Term) -> "Any":
-    """Return a term or a condition in which a term replaces a variable."""
+    """Return a term or a condition in which a variable is replaced by a term."""
     if isinstance(part, Condition):
         if atom not in part.free or part.kind == "open":
             return part
@@ -399,8 +403,10 @@ def substituted(part: "Any", atom: Atom, by: Term) -> "Any":
 
 
 class Printer:
-    """Prints the terms of one query. copy: a suffix of the variables' names, so that a query can have two work-items;
-    variables in `shared` have no suffix.
+    """Prints the terms of a query.
+
+    A query may be about two work-items. Then it has two copies of the variables: `copy` is the suffix of their names.
+    Variables in `shared` are common to both work-items and have no suffix.
     """
 
     def __init__(self) -> None:
@@ -459,7 +465,7 @@ class Printer:
         return name
 
     def _bits(self, name: str, atom: Atom, copy: str, shared: "frozenset[Atom]") -> None:
-        """Define a bitwise operation. Both operands are written as sums of bits times powers of 2."""
+        """Define the result of a bitwise operation. Each operand is declared as a sum of bits times powers of 2."""
         a, b, width = atom.of
         assert isinstance(width, int)
         op = {"and": "and", "or": "or", "xor": "xor"}[atom.kind]
@@ -491,7 +497,7 @@ def _int(value: int) -> str:
     return str(value) if value >= 0 else f"(- {-value})"
 
 
-# ---- values of terms for given variables, to check a counterexample ----
+# ---- values of terms for given values of the variables, to check a counterexample ----
 
 
 def evaluate(term: Term, values: "Mapping[Atom, int]") -> int:
@@ -531,7 +537,9 @@ def holds(c: object, values: "Mapping[Atom, int]") -> bool:
 
 
 def python(part: object, names: "Mapping[Atom, str]") -> str:
-    """Return the text of a Python expression for a term or a condition. names: the names of the variables."""
+    """Return the text of a Python expression that computes a term or a condition. names: the Python names of the
+    variables.
+    """
     if isinstance(part, Term):
         words = [f"{factor} * {python(atom, names)}" for atom, factor in part.parts]
         return f"({' + '.join([*words, str(part.constant)])})"
@@ -558,7 +566,9 @@ def python(part: object, names: "Mapping[Atom, str]") -> str:
 
 
 def each(atoms: "Iterable[Atom]", path: "Sequence[Condition]", value: "Optional[Term]") -> "Iterator[int]":
-    """Yield a term's value (0 without a term) for all values of the variables for which the conditions hold."""
+    """Yield the value of a term for all values of the variables for which the conditions hold. Without a term, yield
+    0.
+    """
     ordered = sorted(atoms, key=lambda atom: atom.number)
     names = {atom: f"v{n}" for n, atom in enumerate(ordered)}
     lines, waiting = ["def each():"], list(path)

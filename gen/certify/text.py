@@ -10,7 +10,8 @@ from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional,
 
 
 class Unknown(Exception):
-    """A part of a text that the reader does not know, or that the walk cannot follow. Nothing is proved about the kernel.
+    """Raised for a part of a text that the reader does not know, or that the walk cannot follow. Then nothing is
+    proved about the kernel.
     """
 
     def __init__(self, message: str, at: "Optional[Token]" = None) -> None:
@@ -27,7 +28,7 @@ FAULTS = (AssertionError, RecursionError)
 
 
 def fault(error: BaseException) -> str:
-    """Return the reason why nothing is proved after one of FAULTS."""
+    """Return the reason that is reported after one of FAULTS."""
     if isinstance(error, RecursionError):
         return "an expression that is too deep for the walk"
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -36,8 +37,10 @@ def fault(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Token:
-    """A token. kind: name, number, string, or op. hidden: the macros whose expansion produced the token; in it, they are
-    not expanded again.
+    """A token.
+
+    kind: name, number, string, or op.
+    hidden: the names of the macros from whose expansion the token comes. They are not expanded again in it.
     """
 
     kind: str
@@ -64,8 +67,8 @@ _TOKEN = re.compile(r"""
 
 
 def scanned(text: str) -> "List[List[Token]]":
-    """Return the tokens of each logical line: a comment may continue on the next line, and so does a line that ends in a
-    backslash.
+    """Return the tokens of each logical line. Two lines are one logical line if a comment goes on from the first to
+    the second, or if the first ends in a backslash.
     """
     lines: "List[List[Token]]" = [[]]
     at, line, begin = 0, 1, 0
@@ -87,8 +90,10 @@ def scanned(text: str) -> "List[List[Token]]":
 
 @dataclass
 class Preprocessor:
-    """Carries out #define, #undef, #if and the like. known: the macros that the compiler predefines. Included files are
-    not read: the names that they declare are built in.
+    """Carries out directives such as #define, #undef and #if. Included files are not read: the names that they declare
+    are built in.
+
+    known: the macros that the compiler predefines.
     """
 
     known: "Mapping[str, str]"
@@ -99,10 +104,11 @@ class Preprocessor:
             self.macros[name] = Macro(None, tuple(scanned(value)[0]))
 
     def tokens(self, text: str) -> "List[Token]":
-        """Return the tokens of a text without its preprocessor lines, with macros expanded."""
+        """Return the tokens of a text after preprocessing: without directives, and with macros expanded."""
         found: "List[Token]" = []
         pending: "List[Token]" = []
-        states: "List[Tuple[bool, bool]]" = []    # for each open #if: true if this arm is read, true if any arm was read
+        # for each #if that is open: true if the current branch is read, and true if any branch so far was read
+        states: "List[Tuple[bool, bool]]" = []
         for line in scanned(text):
             if not line:
                 continue
@@ -154,7 +160,9 @@ class Preprocessor:
         self.macros[name.text] = Macro(parameters, tuple(rest))
 
     def expanded(self, tokens: "Sequence[Token]") -> "List[Token]":
-        """Return the tokens with each macro replaced. The tokens of an expansion have the place of the macro's name."""
+        """Return the tokens with all macros expanded. The tokens of an expansion get the line and column of the
+        macro's name.
+        """
         found: "List[Token]" = []
         waiting = list(reversed(tokens))
         while waiting:
@@ -194,7 +202,7 @@ class Preprocessor:
         raise Unknown(f"macro {name.text} without )", name)
 
     def _value(self, tokens: "List[Token]") -> int:
-        """Return the value of an #if's condition."""
+        """Return the value of the condition of an #if."""
         words: "List[Token]" = []
         at = 0
         while at < len(tokens):
@@ -211,7 +219,7 @@ class Preprocessor:
 
 
 class _Condition:
-    """Evaluates the expression of an #if. A name that is not a macro counts as 0."""
+    """Evaluates the condition of an #if. A name that is no macro counts as 0."""
 
     LEVELS: "Sequence[Sequence[str]]" = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="),
                                          ("<<", ">>"), ("+", "-"), ("*", "/", "%"))

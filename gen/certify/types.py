@@ -1,4 +1,4 @@
-"""The types of a generated text, with their sizes."""
+"""The types of C, OpenCL C, CUDA and HIP in generated texts, with their sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Record:
-    """A struct or a union. All fields of a union have offset 0."""
+    """A struct or a union. In a union, all fields have the offset 0."""
 
     union: bool
     fields: "Tuple[Tuple[str, Type], ...]"
@@ -96,8 +96,7 @@ def alignment(type: Type) -> int:
 
 
 def least(type: Type) -> int:
-    """Return the size of the smallest part of a type, in bytes. It is the unit in which accesses to the type are counted.
-    """
+    """Return the size in bytes of the smallest element of a type. Accesses to the type are counted in this unit."""
     if isinstance(type, Vector):
         return size(type.element)
     if isinstance(type, Array):
@@ -115,7 +114,7 @@ _VECTOR = re.compile(r"([a-z]+?)(2|3|4|8|16|32|64)")
 
 
 def basic(words: str) -> "Optional[Type]":
-    """Return the type that words of C name, or a vector type of OpenCL or CUDA; None for other names."""
+    """Return the type with a name of C, or a vector type of OpenCL or CUDA. Return None for other names."""
     if words in _BASIC:
         return _BASIC[words]
     found = re.fullmatch(r"(u?)int(8|16|32|64)_t", words)

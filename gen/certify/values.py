@@ -1,4 +1,4 @@
-"""The results of a walk: memories, values, accesses, obligations."""
+"""The results of a walk: memories, values, accesses, and obligations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Memory:
     """An array that a kernel accesses.
 
     space: global, shared, private or constant.
-    bytes: its size; None if it is not known.
-    key: identifies the array in every walk of the kernel.
+    bytes: its size; None if this is not known.
+    key: identifies the array in all walks of the kernel.
     base: the offset of its first byte in the block of memory that contains it.
-    shares: the other arrays that overlap it.
+    shares: the other arrays that share bytes with it.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Memory:
 class Number:
     """A scalar.
 
-    term: its value if it is an integer, else None.
-    data: true if it depends on values that were read from memory.
-    condition: if it is the result of a comparison, the condition.
-    pointer: if it is a pointer that was converted to an integer, the pointer.
-    bits: the bits of a floating-point number, if the walk follows them.
-    of: the expression that it is the value of, in a walk of meaning.py.
+    term: the value if it is an integer, else None.
+    data: true if the value depends on values from memory.
+    condition: if the value is the result of a comparison, the condition.
+    pointer: if the value is a pointer that was converted to an integer, the pointer.
+    bits: for a floating-point number whose bits the walk follows, the bits as an integer.
+    of: in a walk of meaning.py, the expression of the value.
     """
 
     type: "types.Scalar"
@@ -61,8 +61,8 @@ class Number:
 class Lanes:
     """A vector.
 
-    lo, hi: a range that contains all its elements, if they are integers.
-    of: the expression of each element, in a walk of meaning.py.
+    lo, hi: for integers, a range that contains all elements.
+    of: in a walk of meaning.py, the expression of each element.
     """
 
     type: Vector
@@ -73,7 +73,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Address:
-    """A pointer to byte unit * offset of `memory`; if `memory` is None, to the variable `cell`."""
+    """A pointer to the byte unit * offset of `memory`. If `memory` is None, it points into the variable `cell`."""
 
     to: Type
     memory: "Optional[Memory]"
@@ -103,7 +103,7 @@ Value = Union[Number, Lanes, Address, Either, Opaque]
 
 @dataclass(eq=False)
 class Cell:
-    """A variable. memory: the memory of an array or a struct."""
+    """A variable. memory: for an array or a struct, its memory."""
 
     name: str
     type: Type
@@ -114,9 +114,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Access:
-    """An access to `width` units of `unit` bytes each, from unit `offset` of a memory on.
+    """An access to `width` adjacent units of a memory, from unit `offset` on. A unit has `unit` bytes.
 
-    path: the conditions under which the access is done.
+    path: the conditions under which the access happens.
     phase: the number of barriers before it.
     order: its number in the order of the text.
     loops: the steps of the loops around it, the outermost first.
@@ -136,13 +136,13 @@ class Access:
 
     @property
     def known(self) -> bool:
-        """Return true if ids and the steps of loops alone determine whether the access is done, and its place."""
+        """Return true if ids and steps of loops determine whether the access happens, and at which place."""
         return all(atom.known for atom in terms.all_free([self.offset, *self.path]))
 
 
 @dataclass(frozen=True)
 class Obligation:
-    """The requirement that a term lies in a range, such as the range of an index type of C."""
+    """The requirement that a term is in a range: for example, that an index is in the range of its type."""
 
     term: Term
     lo: int
@@ -164,9 +164,9 @@ class Found:
     groups: the variables that number the work-group.
     items: the variables that number the work-item in its group.
     varying: the variables that may differ between the work-items of a group.
-    common: the variables that are equal for all work-items.
-    stored: for each array in global memory, the type of the integers that are stored there and a range that contains
-        them; None if other values are stored.
+    common: values from memory that are equal for all work-items.
+    stored: for each array in global memory to which integers are stored, their type and a range that contains them. It
+        is None if other values are stored, too.
     """
 
     accesses: "List[Access]" = field(default_factory=list)

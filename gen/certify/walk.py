@@ -1,14 +1,15 @@
-"""Walk a kernel symbolically: find the accesses of any work-item, as terms over its ids and the steps of its loops.
+"""Execute a kernel symbolically: find the accesses of any work-item, as terms over its ids and the steps of its loops.
 
-A loop is walked once, for step k: its variable is start + step * k, and everything else that changes in the loop is
-unknown. Both sides of an if are walked. A called function is walked where it is called. Floating-point values are
-opaque. Of an integer that was read from memory, the walk knows only a range. If arithmetic on such integers may leave
-its type, nothing is known about the result; if arithmetic on ids and steps may leave its type, an `Obligation` says
-that it must not.
+A loop is walked once, for an arbitrary step k. The loop's variable is start + step * k; everything else that the loop
+changes is unknown. Both sides of an if are walked. The body of a called function is walked at each call.
+Floating-point values are opaque.
 
-The ranges of arrays' elements and of variables that loops change (a clamped index, the number of a buffer) are only
-assumed at first. They grow from one walk of the kernel to the next, until a walk stores no value outside of them. Then
-they hold, by induction.
+For an integer from memory, the walk knows only a range. If arithmetic on such integers may leave its type, the result
+is unknown. If arithmetic on ids and steps may leave its type, an `Obligation` says that it must not.
+
+The ranges of arrays' elements, and of variables that loops change (a clamped index, the number of a buffer), are first
+assumed. If a walk stores a value outside of an assumed range, the range grows, and the kernel is walked again. When no
+walk is needed any more, the ranges hold by induction.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ from gen.certify.values import Access, Address, Cell, Either, Found, Lanes, Memo
     Value
 from gen.certify.types import INT, LONG, ULONG, Array, Float, Int, Pointer, Record, Type, Vector, Void, least, size
 
-MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
-# maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
+MOST_STEPS = 300_000    # a walk gives up after this number of nodes
+# Maximum number of walks of a kernel. In the second half of them, a range that grows becomes the full range of its
+# type.
 MOST_TURNS = 12
-NO_LIMIT = 1 << 62          # number of steps of a loop whose number of steps is not known
-MOST_TRIED = 3              # maximum nesting depth of loops that `_tried` walks
+NO_LIMIT = 1 << 62    # stands for the number of steps of a loop if nothing is known about it
+MOST_TRIED = 3    # maximum nesting depth of loops that `_tried` walks on trial
 MOST_UNROLLED = 16          # maximum number of steps of an unrolled loop
 
 
 class _Exits:
-    """The conditions under which a statement leaves its block: by break, by continue, by return."""
+    """The conditions under which a statement is left by a break, a continue, or a return."""
 
     __slots__ = ("breaks", "continues", "returns")
 
@@ -62,7 +64,7 @@ class _Exits:
 
 @dataclass
 class _Frame:
-    """A function during its walk. returned: its return values, each with the condition under which it is returned."""
+    """A function that is being walked. returned: its return values, each with the condition for it."""
 
     scopes: "List[Dict[str, object]]"
     returned: "List[Tuple[Condition, Optional[Value]]]"
@@ -72,7 +74,7 @@ class _Frame:
 
 @dataclass(frozen=True)
 class _Stored:
-    """A store to a private array. path: the conditions under which it is done."""
+    """A store to a private array. path: the conditions under which it happens."""
 
     place: Address
     type: Type
@@ -81,23 +83,26 @@ class _Stored:
 
 
 class Walk:
-    """Walks the kernels of a file."""
+    """Symbolic execution of the kernels of a file."""
 
     def __init__(self, reader: Reader, target: str) -> None:
         self.reader, self.target = reader, target
         self.gpu = target in ("cuda", "hip", "opencl")
-        # assumed ranges of arrays' elements and of variables that loops change
+        # the ranges that are assumed for arrays' elements, and for variables that loops change
         self.ranges: "Dict[object, terms.Range]" = {}
         self.types: "Dict[object, Int]" = {}
-        # ranges of the integers in arrays that other launches have written
+        # the ranges of integers in arrays that other launches write
         self.given: "Dict[Tuple[Memory, Int], terms.Range]" = {}
-        self.fixed: "Dict[object, Any]" = {}                # facts that the previous walk found: breaks of loops, barriers of a step, written buffers
+        # what the previous walk has found: loops that break, barriers per step of a loop, buffers that are written
+        self.fixed: "Dict[object, Any]" = {}
 
     # ---- a kernel ----
 
     def kernel(self, name: str, buffers: "Dict[str, Memory]", blocks: int, threads: int) -> Found:
-        """Return all that a kernel may do. buffers: the memories of the kernel's pointers, by the pointer's name. blocks,
-        threads: the size of the launch.
+        """Walk a kernel until its ranges hold, and return the results.
+
+        buffers: the memories of the kernel's pointers, by the pointer's name.
+        blocks, threads: the number of work-groups, and the number of work-items in each.
         """
         self.ranges, self.fixed, self.types = {}, {}, {}
         for turn in range(MOST_TURNS):
@@ -112,16 +117,17 @@ class Walk:
             self.pure: "Dict[object, Type]" = {}
             self.loaded: "Dict[object, Value]" = {}
             self.stores: "Dict[object, _Stored]" = {}       # the last store to each private array
-            self.active: "Set[Atom]" = set()                # the steps of the loops around the place of the walk
-            self.recent: "Dict[object, Value]" = {}         # values that places of private memory hold, until a store
+            self.active: "Set[Atom]" = set()    # the steps of the loops around the current place
+            self.recent: "Dict[object, Value]" = {}    # values of private memory at known places, since the last store
             self.trying = 0
-            # ids of the syntax trees of reads whose value a compare-and-swap checks later
+            # ids of the syntax trees of reads that are only guesses, because a compare-and-swap checks the value (see
+            # `_guesses`)
             self.guesses: "Set[int]" = set()
             self.pointers: "Dict[Memory, Dict[Token, Tuple[Address, Optional[Value]]]]" = {}
             for memory in buffers.values():
                 self.new_fixed[memory, "written"] = False
             self.site: "Tuple[object, ...]" = ()
-            self.within: "List[Term]" = []      # the steps of the loops around a statement
+            self.within: "List[Term]" = []    # the steps of the loops around the current statement
             self.group = terms.variable("group", 0, blocks - 1, True) if blocks > 1 else ZERO
             self.item = terms.variable("item", 0, threads - 1, True) if threads > 1 else ZERO
             self.threads = threads
@@ -229,15 +235,15 @@ class Walk:
         raise Unknown(f"type {kind}", node.at)
 
     def _type_of(self, node: Node) -> Type:
-        """Return the type of an expression, without recording the expression's accesses."""
+        """Return the type of an expression. Its accesses are not recorded."""
         with self._unrecorded():
             value = self._value(node)
             return Pointer(self._first(value).to) if isinstance(value, (Address, Either)) else value.type
 
     @contextmanager
     def _unrecorded(self) -> "Iterator[None]":
-        """Evaluate without recording accesses, obligations and barriers. Afterwards, all variables have the values that
-        they had before.
+        """While this is open, accesses, obligations and barriers are not recorded. Afterwards, all variables have
+        their old values again.
         """
         kept = self.found.accesses, self.found.obligations, self.found.barriers, self.order
         self.found.accesses, self.found.obligations, self.found.barriers = [], {}, {}
@@ -246,7 +252,7 @@ class Walk:
         try:
             yield
         finally:
-            while len(self.logs) > depth:       # an exception may also leave logs of branches
+            while len(self.logs) > depth:    # an exception may have left the logs of branches, too
                 for cell, old in self.logs.pop().items():
                     cell.value = old
             self.active, self.phase = active, phase
@@ -301,7 +307,7 @@ class Walk:
         finally:
             del self.path[length:]
 
-    # ---- ranges from walk to walk ----
+    # ---- ranges that grow from walk to walk ----
 
     def _join(self, key: object, lo: int, hi: int) -> None:
         if key in self.joined:
@@ -309,7 +315,7 @@ class Walk:
         self.joined[key] = lo, hi
 
     def _known(self, key: object, type: "types.Scalar") -> "terms.Range":
-        """Return the range that is assumed for the elements of an array, or for a variable that a loop changes."""
+        """Return the assumed range of an array's elements, or of a variable that a loop changes."""
         assert isinstance(type, Int)
         self.types[key] = type
         return self.ranges.setdefault(key, (0, 0))
@@ -337,8 +343,8 @@ class Walk:
         return bool(terms.all_free([*parts, *self.path]) & self.found.varying)
 
     def _observed(self, value: Number, at: Token) -> Term:
-        """Return the term of an integer whose exact value matters, not only its residue modulo 2^bits. The term must be
-        in the range of the integer's type. If this is not known, it becomes an obligation, which must be proved.
+        """Return the term of an integer whose exact value matters: elsewhere, its residue modulo 2^bits is enough. If
+        the term is not known to be in the range of the integer's type, an obligation is added.
         """
         assert value.term is not None and isinstance(value.type, Int)
         lo, hi = value.type.range
@@ -374,7 +380,8 @@ class Walk:
                 low, high = bounds(value.term, self.path[-5:])
             if lo <= low and high <= hi:
                 return Number(type, value.term, value.data, value.condition)
-            if value.data or type.bits < 32:    # an element's value, because indices have at least 32 bits
+            # an element of an array and not an index, because indices have at least 32 bits
+            if value.data or type.bits < 32:
                 return self._fresh(type, self._varies(value.term))
             if type.signed or type.bits < source.bits:
                 self._oblige(value.term, lo, hi, at)
@@ -401,7 +408,7 @@ class Walk:
             return Opaque(type)
         if isinstance(value, Opaque) and isinstance(type, (Record, Array)):
             return Opaque(type)
-        if isinstance(value, Lanes) and isinstance(type, (Int, Float)):     # the bits of a small vector
+        if isinstance(value, Lanes) and isinstance(type, (Int, Float)):    # a vector that is reinterpreted as a number
             return self._fresh(type, self._varies())
         raise Unknown(f"a conversion to {type}", at)
 
@@ -432,7 +439,7 @@ class Walk:
         return made
 
     def _convert_lanes(self, value: Lanes, type: Vector, keep: bool = True) -> Lanes:
-        """Return a vector with each element converted."""
+        """Return a vector whose elements are converted to another type."""
         if isinstance(value.type.element, Int) and isinstance(type.element, Int) and keep:
             lo, hi = type.element.range
             if lo <= value.lo and value.hi <= hi:
@@ -450,7 +457,7 @@ class Walk:
         return replace(value, to=to)
 
     def _moved(self, value: Value, by: Term, at: Token) -> Value:
-        """Return a pointer moved by elements of its type."""
+        """Return a pointer moved by `by` elements of the type that it points to."""
         if isinstance(value, Either):
             return Either(value.condition, self._moved(value.a, by, at), self._moved(value.b, by, at))
         assert isinstance(value, Address)
@@ -468,7 +475,7 @@ class Walk:
     # ---- memory ----
 
     def _inside(self, value: Address, type: Type, at: Token) -> None:
-        """Require that an access through a pointer to a variable stays inside of the variable."""
+        """Add the obligation that an access through a pointer to a variable stays inside of this variable."""
         assert value.cell is not None
         if size(type) > size(value.cell.type):
             raise Unknown("an access beside a variable", at)
@@ -561,7 +568,7 @@ class Walk:
         return self._fresh(type, varies, span, value.memory.name)
 
     def _forget(self, memory: "Optional[Memory]" = None) -> None:
-        """Forget the values that private memory holds."""
+        """Forget the values at places of private memory: of one array, or of all arrays."""
         self.recent = {key: value for key, value in self.recent.items()
                        if memory is not None and key[0] is not memory}    # type: ignore[index]
 
@@ -569,9 +576,9 @@ class Walk:
         self.new_fixed[memory.key, "stores"] = self.new_fixed.get((memory.key, "stores"), 0) + count
 
     def _kept_number(self, place: Address, type: Int) -> "Optional[Number]":
-        """Return the integer at a place of a private array, or None. It is known if the array's only store is in a loop
-        over the whole array that has ended, and if the integer depends only on ids and on the steps of loops that have
-        not ended.
+        """Return the integer at a place of a private array if it is known, else None. It is known under two
+        conditions: the only store to the array is in a loop over the whole array that has ended; and the stored
+        integer depends only on ids, on the index, and on steps of loops that have not ended.
         """
         assert place.memory is not None
         stored = self.stores.get(place.memory.key)
@@ -592,8 +599,8 @@ class Walk:
         return Number(type, terms.substituted(value.term, step, place.offset), value.data)
 
     def _kept_pointer(self, place: Address, at: Token) -> Value:
-        """Return the pointer that an array of pointers holds at a place. The array must have exactly one store: at this
-        place, or at an index that runs over the whole array.
+        """Return the pointer at a place of an array of pointers. It is known if the array has exactly one store,
+        either at this place, or at an index that runs over the whole array.
         """
         assert place.memory is not None
         stores = list(self.pointers.get(place.memory, {}).values())
@@ -634,8 +641,8 @@ class Walk:
         self._remember(value.memory, element, stored)
 
     def _stored_global(self, memory: Memory, type: Type, stored: "Optional[Value]", before: "Any") -> None:
-        """Extend the range of the integers that a kernel stores to an array in global memory. before: the range until now,
-        () before the first store.
+        """Extend the range of the integers that the kernel stores to an array in global memory. before: the range so
+        far; () before the first store.
         """
         element = type.element if isinstance(type, Vector) else type
         if isinstance(stored, Number) and stored.term is not None:
@@ -650,8 +657,8 @@ class Walk:
                                          max(hi, before[2]) if before else hi)
 
     def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
-        """Extend the assumed range of an array's elements by a stored value. A read as integers of another type may
-        then return any value.
+        """Extend the range of an array's elements by a stored value. The ranges for reads as integers of other types
+        become the full ranges.
         """
         if memory.space == "global":
             return
@@ -691,7 +698,7 @@ class Walk:
         raise Unknown("values of two kinds meet", at)
 
     def _branches(self, condition: Condition, then: "Any", other: "Any", at: Token) -> "Tuple[Any, Any]":
-        """Walk two alternatives, and merge the states that they leave."""
+        """Walk the two sides of a branch, and merge the values of variables after it."""
         results: "List[Any]" = []
         written: "List[Dict[Cell, Optional[Value]]]" = []
         phases: "List[Term]" = []
@@ -790,7 +797,9 @@ class Walk:
         return Opaque(type)
 
     def _union(self, memory: Memory, type: Record, value: Value) -> None:
-        """Remember the bits of a union's first value, as a float and as an unsigned integer."""
+        """Record the bits of the value that initialises a union: a read of the union as a float or as an unsigned
+        integer returns them.
+        """
         if isinstance(value, Number) and value.bits is not None and all(size(of) == 4 for _, of in type.fields):
             for of, held in ((value.type, value), (types.UINT, Number(types.UINT, value.bits, True))):
                 self.recent[memory, ZERO, of] = held
@@ -823,7 +832,8 @@ class Walk:
             if isinstance(type, Array):
                 self._remember(memory, element, value)
         if isinstance(type, Array) and isinstance(element, Int):
-            self._remember(memory, element, Number(element, ZERO, False))    # elements that the braces leave out are 0
+            # the elements without an initial value are 0
+            self._remember(memory, element, Number(element, ZERO, False))
         if not isinstance(type, Array):
             self._spoil(memory)
         if isinstance(type, Record) and type.union and count == 1 and held is not None:
@@ -860,7 +870,7 @@ class Walk:
     # ---- loops ----
 
     def _do_do(self, node: Node) -> _Exits:
-        """Walk a do loop: its first step, then the further steps as a while loop."""
+        """Walk a do loop. The first step is walked alone, and the further steps as a while loop."""
         body, condition = node.parts
         exits = self._statement(body)
         again = Node("for", node.at, None, condition, None, body)
@@ -892,7 +902,9 @@ class Walk:
             self.frames[-1].scopes.pop()
 
     def _counted(self, condition: "Optional[Node]", step: "Optional[Node]", body: Node) -> "Optional[Tuple[Cell, Term, int]]":
-        """Return a loop's variable, its start and its step, if its values are an arithmetic progression; else None."""
+        """Return the variable of a loop, its start and its step, if its values are an arithmetic progression.
+        Otherwise return None.
+        """
         if condition is None or step is None:
             return None
         for part in step.parts[0] if step.kind == "comma" else [step]:
@@ -927,8 +939,8 @@ class Walk:
         return [node]
 
     def _unrolled(self, node: Node, most: int = MOST_UNROLLED) -> "Optional[_Exits]":
-        """Walk a loop step by step while its condition is a constant. Return None if the condition varies, if the body
-        may return, if it is uncertain whether it breaks, or if there are more than `most` steps.
+        """Walk a loop step by step, as long as its condition is a constant. Return None if that is not possible: the
+        condition varies, the body may return or may break, or there are more than `most` steps.
         """
         _, condition, step, body = node.parts
         if condition is None or self._peek(condition).kind not in ("true", "false"):
@@ -949,7 +961,7 @@ class Walk:
         return None
 
     def _peek(self, node: Node) -> Condition:
-        """Return the value of a condition without recording the condition's accesses."""
+        """Return the value of a condition. Its accesses are not recorded."""
         try:
             with self._unrecorded():
                 return self._truth(node)
@@ -957,7 +969,9 @@ class Walk:
             return terms.open_condition("peek")
 
     def _loop_cells(self, node: Node) -> "Tuple[Set[str], List[Cell]]":
-        """Return the names that a loop assigns to, and the variables among them that have no memory."""
+        """Return the names to which a loop assigns, and those of them that are variables in registers (without a
+        memory).
+        """
         changed: "Set[str]" = set().union(*(_assigned(part) for part in node.parts[1:] if part is not None))
         return changed, list(dict.fromkeys(
             cell for name in sorted(changed) for cell in [self._lookup(name.removesuffix("[]"))]
@@ -965,8 +979,7 @@ class Walk:
             and not (name.endswith("[]") and isinstance(cell.type, Pointer))))
 
     def _is_long(self, node: Node) -> bool:
-        """Return true if a loop counts by a constant, and has more than MOST_UNROLLED steps or a number of steps that
-        varies.
+        """Return true if a loop counts by a constant, and its number of steps either varies or exceeds MOST_UNROLLED.
         """
         _, condition, step, body = node.parts
         changed, cells = self._loop_cells(node)
@@ -978,7 +991,7 @@ class Walk:
         return trips is not None and (not trips.is_constant or trips.constant > MOST_UNROLLED)
 
     def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
-        """Walk a loop once, for an arbitrary step k."""
+        """Walk a loop once, for an arbitrary step k. Afterwards, each variable has its value after the loop."""
         _, condition, step, body = node.parts
         key = (node.at, self.site)
         trips, k = None, None
@@ -1003,7 +1016,8 @@ class Walk:
             trips = self._trips(condition, variable, start, by, changed)
             most = trips.constant if trips is not None and trips.is_constant else None
             if most is not None and most <= 0:
-                self._truth(condition)      # the condition is evaluated once, so its arithmetic is checked too
+                # the condition is evaluated once even without a step: its arithmetic is checked, too
+                self._truth(condition)
                 return _Exits()
             if most == 1:
                 self._truth(condition)
@@ -1078,7 +1092,7 @@ class Walk:
             total = chosen(terms.at_most(trips, ZERO), ZERO, trips)
         else:
             hi = bounds(k)[1]
-            # other conditions than limits decide when the loop ends: the number of steps is open
+            # conditions other than limits decide when the loop ends, so the number of steps is unknown
             total = terms.variable("steps", 0, hi + 1, not breaks_before and counted is not None and trips is not None)
             if counted is not None and condition is not None:
                 for part in self._conjuncts(condition):
@@ -1089,7 +1103,7 @@ class Walk:
                 self.found.varying |= total.free
         at_step(total, own)
         if trips is not None and not breaks_before:
-            # evaluate the condition once more, as the loop does when it ends, so that its arithmetic is checked too
+            # the loop evaluates its condition once more when it ends: that arithmetic is checked, too
             self._truth(condition)
         if trips is None and condition is not None and not breaks_before:
             with self._under(TRUE):
@@ -1103,8 +1117,8 @@ class Walk:
 
     def _counts(self, condition: Node, moves: "Dict[Cell, Tuple[Value, Term]]",
                 changed: "Set[str]") -> "Optional[Tuple[Cell, Term, int]]":
-        """Return a variable that each step moves by a constant towards a limit in the loop's condition, its first value
-        and the constant; None if there is no such variable.
+        """Return a variable, its first value, and the constant that each step adds to it, if the loop's condition
+        limits this variable. Return None if there is no such variable.
         """
         for cell, (value, by) in moves.items():
             if isinstance(value, Number) and value.term is not None and by.is_constant and by.constant:
@@ -1113,7 +1127,9 @@ class Walk:
         return None
 
     def _cycle(self, cell: Cell, body: Node, step: "Optional[Node]") -> "Optional[Tuple[Number, int]]":
-        """Return the first value of a variable and n if each step of a loop changes it to (value + 1) % n."""
+        """Return a variable's first value and n, if each step of the loop replaces the value by (value + 1) % n.
+        Otherwise return None.
+        """
         value = cell.value
         parts = [s.parts[0] for s in (body.parts[0] if body.kind == "block" else [body]) if s.kind == "expression"]
         if step is not None:
@@ -1132,8 +1148,8 @@ class Walk:
         return None
 
     def _trips(self, condition: Node, variable: Cell, start: Term, by: int, changed: "Set[str]") -> "Optional[Term]":
-        """Return the number of steps if the condition is a conjunction of comparisons with loop-invariant values; else
-        None.
+        """Return the number of steps of a loop if its condition compares the variable with loop-invariant limits only.
+        Otherwise return None.
         """
         parts = [self._trips_of(part, variable, start, by, changed) for part in self._conjuncts(condition)]
         found = parts[0]
@@ -1152,7 +1168,9 @@ class Walk:
         return terms.quotient(distance + number(abs(by) - 1), abs(by))
 
     def _limit(self, node: Node, variable: Cell, changed: "Set[str]") -> "Optional[Tuple[str, Term]]":
-        """Return the comparison and the limit of a condition on a loop's variable; None if the loop may change the limit."""
+        """Return the comparison and the limit in a condition on the loop's variable. Return None if the loop may
+        change the limit.
+        """
         op, left, right = node.parts if node.kind == "binary" else ("", None, None)
         if op not in ("<", "<=", ">", ">=") or _names(node) & (changed - {variable.name}):
             return None
@@ -1165,7 +1183,7 @@ class Walk:
         lasting = terms.all_free([value.term for value in self.loaded.values() if isinstance(value, Number)])
         if any(not atom.known and atom not in lasting for atom in b.term.free) and _has(right, ("index", "unary", "call", "member")):
             return None
-        shift = a.term - own.term       # v + shift <= b is the same as v <= b - shift
+        shift = a.term - own.term    # the left side is v + shift; v + shift <= b means v <= b - shift
         if not shift.is_constant:
             return None
         return op, b.term - shift
@@ -1182,8 +1200,8 @@ class Walk:
         return most
 
     def _inductive(self, body: Node, step: "Optional[Node]", changed: "Set[str]") -> "Dict[str, Tuple[str, Node]]":
-        """Return the variables that a loop changes in one statement only, x += e or x -= e with a loop-invariant e: the
-        operator and e, by name.
+        """Return, by name, the variables that a loop changes by a single statement x += e or x -= e in which e is
+        loop-invariant: the operator, and e.
         """
         found: "Dict[str, Tuple[str, Node]]" = {}
         top = list(body.parts[0]) if body.kind == "block" else [body]
@@ -1207,7 +1225,7 @@ class Walk:
         return found
 
     def _moves(self, cell: Cell, inductive: "Dict[str, Tuple[str, Node]]") -> "Optional[Term]":
-        """Return the amount that one step of a loop adds to a variable; None if it is not known."""
+        """Return the amount that each step of a loop adds to a variable. Return None if it is not known."""
         if cell.name not in inductive or not isinstance(cell.value, (Number, Address, Either)):
             return None
         if self._lookup(cell.name) is not cell:
@@ -1221,9 +1239,9 @@ class Walk:
         return by.term if op == "+" else by.term.times(-1)
 
     def _tried(self, node: Node, open_ones: "Sequence[Cell]", cells: "Sequence[Cell]") -> "Dict[Cell, Tuple[Value, Term]]":
-        """Return the variables to which each step of a loop adds the same amount, possibly in an inner loop, with their
-        values before the loop and these amounts. To find the amounts, the body is walked once with arbitrary values of
-        all variables that the loop changes, and nothing is recorded.
+        """Return the variables to which each step of a loop adds the same amount, with their values before the loop
+        and the amounts. An inner loop may do the addition. To find the amounts, the body is walked on trial: all
+        variables that the loop changes have arbitrary values, and nothing is recorded.
         """
         _, condition, step, body = node.parts
         tried = [cell for cell in open_ones if self._lookup(cell.name) is cell and cell.name in _assigned_inside(body)
@@ -1285,7 +1303,7 @@ class Walk:
         return self._moved(value, by, at)
 
     def _open(self, cell: Cell, entry: "Optional[Value]", key: object) -> None:
-        """Give an unknown value to a variable that a loop changes: only its range is known."""
+        """Give a variable that a loop changes an unknown value in its assumed range."""
         if isinstance(cell.type, Pointer):
             self._set(cell, None)
             return
@@ -1403,7 +1421,7 @@ class Walk:
         return self._type_of(node)
 
     def _of_literal(self, node: Node) -> Value:
-        """Return the value of a literal with parts: (float4)(a, b, c, d), (float4){..}, T{..}."""
+        """Return the value of a literal such as (float4)(a, b, c, d), (float4){..} or T{..}."""
         type = self._type(node.parts[0])
         values = [self._initial(of, type) if of.kind == "braces" else self._value(of) for of in node.parts[1]]
         if isinstance(type, Vector):
@@ -1434,7 +1452,7 @@ class Walk:
             lo, hi = low if lo is None else min(lo, low), high if hi is None else max(hi, high)
         if count > type.lanes:
             raise Unknown("too many parts for a vector", at)
-        if count < type.lanes and count != 1 or lo is None or hi is None:     # the other elements are zeros
+        if count < type.lanes and count != 1 or lo is None or hi is None:    # the remaining elements are 0
             lo, hi = min(lo or 0, 0), max(hi or 0, 0)
         elif count == 1 < type.lanes:
             lo, hi = min(lo, 0), max(hi, 0)
@@ -1477,7 +1495,7 @@ class Walk:
 
     @staticmethod
     def _usual(a: "types.Scalar", b: "types.Scalar") -> "types.Scalar":
-        """Return the type to which C converts two numbers before it computes with them."""
+        """Return the type in which C computes an operation on two numbers (the usual arithmetic conversions)."""
         if isinstance(a, Float) or isinstance(b, Float):
             return max((t for t in (a, b) if isinstance(t, Float)), key=lambda t: t.bits)
         a, b = (INT if t.bits < 32 else t for t in (a, b))
@@ -1532,7 +1550,11 @@ class Walk:
         return Number(INT, chosen(condition, ONE, ZERO), not known, condition)
 
     def _arithmetic(self, type: Int, term: Term, data: bool, at: Token) -> Number:
-        """Return the result of a sum or a product."""
+        """Return a number with the value of a sum or product.
+
+        If the operation is signed, an obligation says that the value stays in the range of its type. But if the value
+        depends on data from memory, and may leave this range, it is unknown instead.
+        """
         lo, hi = type.range
         if term.is_constant and lo <= term.constant <= hi:
             return Number(type, term, data)
@@ -1704,7 +1726,7 @@ class Walk:
     # ---- places ----
 
     def _address(self, node: Node) -> Value:
-        """Return the pointer to a place."""
+        """Return the pointer to the place that an expression names."""
         while node.kind == "group":
             node = node.parts[0]
         kind = node.kind
@@ -1729,7 +1751,7 @@ class Walk:
             if isinstance(value, (Address, Either)):
                 first = self._first(value)
                 term = self._observed(by, node.at)
-                if isinstance(first.to, Array):     # an array of a struct, or a row of an array
+                if isinstance(first.to, Array):    # an array in a struct, or a row of an array
                     self._oblige(term, 0, first.to.length - 1, node.at)
                     return self._moved(self._cast_pointer(value, first.to.element, node.at), term, node.at)
                 return self._moved(value, term, node.at)
@@ -1753,7 +1775,7 @@ class Walk:
         raise Unknown(f"the place of {kind}", node.at)
 
     def _place_or_value(self, node: Node) -> Value:
-        """Return the place of an array, so that an index can follow; for any other expression, return its value."""
+        """Return the place of an array that is going to be indexed. For any other expression, return its value."""
         while node.kind == "group":
             node = node.parts[0]
         if node.kind in ("member",) or node.kind == "index" and self._is_nested(node):
@@ -1769,7 +1791,9 @@ class Walk:
         return self._value(node)
 
     def _is_nested(self, node: Node) -> bool:
-        """Return true if the base of an index, itself an indexed expression, is a row of an array, not a vector."""
+        """Return true if an indexed expression is a row of an array, so that another index may follow. It is false for
+        an element of a vector.
+        """
         try:
             with self._unrecorded():
                 return isinstance(self._first(self._address(node)).to, Array)
@@ -1800,7 +1824,7 @@ class Walk:
         self._oblige(self._observed(by, index.at), 0, type.lanes - 1, index.at)
 
     def _vector_base(self, node: Node) -> "Optional[Vector]":
-        """Return the type of the base of an index if it is a vector, else None."""
+        """Return the type of the expression before an index if it is a vector, else None."""
         while node.kind == "group":
             node = node.parts[0]
         if node.kind == "name":
@@ -1882,7 +1906,7 @@ class Walk:
         while left.kind == "group":
             left = left.parts[0]
         value = self._value(right) if right.kind != "braces" else None
-        # an element of a vector
+        # assign to an element of a vector
         if left.kind in ("index", "member"):
             vector = self._vector_base(left.parts[0])
             if vector is not None:
@@ -2001,11 +2025,15 @@ class Walk:
             self.site = site
 
     def _of_pure(self, name: str, values: "Sequence[Value]", type: Type) -> Value:
-        """Return the value of a function that depends on nothing but its arguments, none of which is an index."""
+        """Return the value of a repeated call of a function that depends only on its arguments. Its body is not walked
+        again, so the value is unknown.
+        """
         return self._fresh(type, True)
 
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
-        """Return the result of the first, walked call of a function that depends on nothing but its arguments."""
+        """Return the value of a call whose body was walked, of a function that depends only on its arguments.
+        Subclasses add an expression.
+        """
         return result
 
     def _returned(self, frame: _Frame, at: Token) -> Value:
@@ -2020,8 +2048,8 @@ class Walk:
 
     def _bind_templates(self, function: Function, callee: Node, values: "List[Value]", scope: "Dict[str, object]",
                         at: Token) -> None:
-        """Give each parameter of a template its value: the one that the call writes, else the one that the arguments
-        determine.
+        """Bind the parameters of a template. A value that the call writes is used. Otherwise the type is deduced from
+        the arguments.
         """
         given = list(callee.parts[1]) if callee.kind == "instance" else []
         for number_of, (name, is_type) in enumerate(function.templates):
@@ -2055,7 +2083,7 @@ class Walk:
 
 
 class _Reference(Cell):
-    """A reference: another name for a place in memory."""
+    """A C++ reference: another name for a place in memory."""
 
     def __init__(self, name: str, type: Type, place: Value) -> None:
         super().__init__(name, type, place)
@@ -2067,7 +2095,7 @@ _caches: "Dict[str, Dict[int, Tuple[Node, Any]]]" = {}
 
 
 def restart() -> None:
-    """Forget the trees of other texts."""
+    """Forget the results about trees. This is called between texts."""
     _caches.clear()
 
 
@@ -2101,8 +2129,8 @@ def _names(node: Node) -> "Set[str]":
 
 
 def _assignments(node: Node) -> "List[str]":
-    """Return the names that a tree assigns to, passes by reference or takes the address of, as often as it does. NAME[]
-    stands for a part of NAME: an element of a vector, or the target of a pointer.
+    """Return the names that a tree assigns to, passes by reference, or takes the address of. A name occurs once for
+    each time. NAME[] is a part of NAME: an element of a vector, or the target of a pointer.
     """
     def of_node(one: Node) -> "List[str]":
         found = []
@@ -2114,7 +2142,7 @@ def _assignments(node: Node) -> "List[str]":
             target = target.parts[0]
         if target is not None and target.kind == "name":
             found.append(target.parts[0] + part)
-        if one.kind == "call":      # arguments that a function takes by reference
+        if one.kind == "call":    # arguments that the called function takes by reference
             for argument in one.parts[1]:
                 inner = argument
                 while inner.kind in ("group", "index", "member"):
@@ -2126,7 +2154,7 @@ def _assignments(node: Node) -> "List[str]":
 
     def made() -> "List[str]":
         found = of_node(node)
-        own: "Set[str]" = set()     # names that are declared in this block, or by this loop
+        own: "Set[str]" = set()    # names that this block or loop declares
         for one in [part for part in node.parts if isinstance(part, Node)] if node.kind == "for" else reversed(list(_children(node))):
             found += [name for name in _assignments(one) if name.removesuffix("[]") not in own]
             if node.kind in ("block", "for") and one.kind == "declare":
@@ -2145,7 +2173,7 @@ _INFINITE = 0x7f800000
 
 
 def _float_bits(text: str) -> "Optional[Term]":
-    """Return the bits of a literal of 32 bits."""
+    """Return the bits of a 32-bit floating-point literal."""
     try:
         value = float.fromhex(text) if text[:2].lower() == "0x" else float(text)
         return number(struct.unpack("<I", struct.pack("<f", value))[0])
@@ -2154,8 +2182,9 @@ def _float_bits(text: str) -> "Optional[Term]":
 
 
 def _compared(op: str, a: Number, b: Number) -> "Optional[Condition]":
-    """Return the condition x > c or x < c on the bits of a float x, for a positive constant c; None for other comparisons.
-    Of nonnegative floats, a larger one has larger bits. Infinity has the largest, then come NaN and negative floats.
+    """Return the condition x > c or x < c for a float x and a positive constant c, as a condition on the bits of x.
+    Return None for other comparisons. The bits of nonnegative floats are in the order of the floats. Above them
+    come infinity, then NaNs, then negative floats.
     """
     if op in ("<", ">") and a.bits is not None and a.bits.is_constant:
         op, a, b = "<" if op == ">" else ">", b, a
@@ -2171,7 +2200,9 @@ def _compared(op: str, a: Number, b: Number) -> "Optional[Condition]":
 
 
 def _cycle_of(assignment: Node, name: str) -> "Optional[int]":
-    """Return n if an assignment is x = x + 1 < n ? x + 1 : 0, x = (x + 1) % n, x ^= 1 or x = 1 - x."""
+    """Return n if an assignment counts modulo n: x = x + 1 < n ? x + 1 : 0, x = (x + 1) % n, x ^= 1, or x = 1 - x.
+    Otherwise return None.
+    """
     op, _, right = assignment.parts
     right = _plain(right)
 
@@ -2204,12 +2235,12 @@ def _cycle_of(assignment: Node, name: str) -> "Optional[int]":
 
 
 def _guesses(block: Node) -> "Set[int]":
-    """Return the ids of the reads in a block that a loop around a compare-and-swap follows:
+    """Return the ids of those reads in a block whose value is only a first guess for a loop around a compare-and-swap:
 
         T seen = *word, was;
         do { was = seen; ..; seen = atomicCAS(word, was, ..); } while (seen != was);
 
-    The value that is read is only a guess: the loop ends with a value that the compare-and-swap has seen.
+    The read of *word may be stale. The loop repeats until `was` is the value that atomicCAS has found in memory.
     """
     def made() -> "Set[int]":
         found: "Set[int]" = set()
@@ -2239,13 +2270,13 @@ def _guesses(block: Node) -> "Set[int]":
 
 
 def _assigned_inside(node: Node) -> "Set[str]":
-    """Return the names that the loops and branches in a tree assign to."""
+    """Return the names to which the loops and branches inside a tree assign."""
     return _cached("inside", node, lambda: {name for one in _all(node) if one.kind in ("for", "do", "if")
                                             for name in _assigned(one)})
 
 
 def _breaks(node: Node) -> bool:
-    """Return true if a break in this tree, the body of a loop, leaves the loop."""
+    """Return true if this tree, the body of a loop, contains a break that leaves the loop."""
     return _cached("breaks", node, lambda: node.kind == "break" or node.kind not in ("for", "do", "switch")
                    and any(_breaks(one) for one in _children(node)))
 
