@@ -277,7 +277,7 @@ class ContractionCpuRecord:
     part_rows: number of rows of each block before the last one, if the last block has fewer rows and the number is no
         multiple of a tile's rows; else 0.
     packed: number of elements of a work-item's panel; 0: there is none.
-    apart: distance in `units` between neighbouring elements of a group.
+    apart: distance between neighbouring elements of a group in the operand `units`.
     columns: number of columns of the result.
     lanes: number of lanes of a unit.
     all_units: number of units of a row.
@@ -298,8 +298,9 @@ class ContractionCpuRecord:
     epilogue, epilogue_leads: the buffers and leading dimensions that the function of a tile's epilogue accesses.
     step: the epilogue of a unit.
     element: the epilogue of an element, for rows that are shorter than a unit.
-    masked: C text of the first step from which on a mask discarded all scores of the block ("": not known).
-    discarded: C conditions. If one is true, no kernel uses the block's results.
+    masked: C text of a step of the sum. From this step on, a mask has discarded all scores from which the block's part
+        of `single` is computed. "": no such step is known.
+    discarded: C conditions. If one of them is true, no kernel uses the results of the block.
     leads: the leading dimensions of `single`, of `units` and of the totals that the caller passes ("": none).
     """
 
@@ -714,14 +715,14 @@ def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str
     conditions: "List[str]" = []
     for text in nest.discarded if schedule.to and not nest.overlap else ():
         above = _largest(nest, schedule, compose(_positions(nest), text), index_type)
-        if above and above[1] < 0:      # otherwise the number is never negative
+        if above and above[1] < 0:      # otherwise the maximum is never negative
             conditions.append(f"{above[0]} < {-above[1]}")
     return conditions
 
 
 def _masked(nest: Contraction, schedule: ContractionSchedule, index_type: str) -> str:
-    """Return the C text of the first step from which on a mask discarded all scores of a work-item's block; "" if the
-    step is not known.
+    """Return the C text of a step of the sum. From this step on, a mask has discarded all scores from which the left
+    operand of a work-item's block is computed. Return "" if no such step is known.
     """
     plain = len(nest.steps) == 1 and nest.group == 1 and not nest.windows and not schedule.packed and nest.wide is None
     if not plain or nest.steps[0].single != 1 or schedule.chunk == nest.steps[0].size \
@@ -738,8 +739,8 @@ def _masked(nest: Contraction, schedule: ContractionSchedule, index_type: str) -
 
 
 def _largest(nest: Contraction, schedule: ContractionSchedule, flat: str, index_type: str) -> "Optional[Tuple[str, int]]":
-    """Return the maximum of a map over a work-item's block: a C text whose value is not negative, and a number that is
-    to be added. Return None if the map is not affine within blocks.
+    """Return the maximum of a map over a work-item's block, as two summands: a C text whose value is not negative, and
+    a number. Return None if the map is not affine within a block.
     """
     sizes = {_row(nest): schedule.rows, _line(nest): schedule.lines, "unit": schedule.units, "lane": nest.unit}
     strides = [(algebra.access(flat, v.name)[0].stride, sizes.get(v.name, 1)) for v in algebra.info(flat).variables]

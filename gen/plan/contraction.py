@@ -114,12 +114,14 @@ class Contraction(Nest):
     next_unit, last_unit: the distance in `units` from the first unit to the second, and to the last.
     steps: the digits of the sum, major first.
     group: the number of elements of each operand that one step multiplies for a column. They are adjacent in `single`.
-    apart: the distance in `units` between neighbouring elements of a group. Unless it is 1, a kernel copies `units` to
-        panels in which they are adjacent.
+    apart: the distance between neighbouring elements of such a group in `units`. If it is not 1, work-items copy them
+        to panels in which they are adjacent.
     windows: the windows that are divided into several cells.
-    discarded: maps from a position to an integer. Where one of them is negative, no kernel uses the result.
-    masked: maps from a position and a step of the sum to an integer. Where one of them is negative, a mask discarded the
-        score from which `single` is computed, so that `single` is zero in most cases.
+    discarded: maps from a position of the result to an integer. If one of the integers is negative, no kernel uses the
+        result at this position.
+    masked: maps from a position of the result and a step of the sum to an integer. If one of the integers is negative,
+        a mask has discarded the score from which this element of `single` is computed. The element is then usually
+        zero.
     """
 
     dot: Instruction
@@ -405,8 +407,9 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
 
 
 def single_position(nest: Nest) -> str:
-    """Return the map from a result's position and the steps of the sum to the position in the array that `single` is a
-    part of. Return "" if the nest does not contain exactly one product whose operands are in buffers.
+    """Return the map from a position of the result and the steps of the sum to a position in memory: that of the
+    element of the operand `single` which is multiplied. Return "" unless the nest is a single product whose operands
+    are in buffers.
     """
     found = _products(nest)
     if len(found) != 1 or len(nest.partition.roots) > 1:

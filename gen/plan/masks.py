@@ -1,8 +1,8 @@
 """Find the elements of a value that a mask discards.
 
-A causal mask selects a score if the index of the query is at least the index of the key, and else a constant. The
-condition compares affine functions of the index, so the algebra knows where the score is discarded. A product need not
-compute such elements (gen/plan/strips.py).
+A causal mask keeps a score if the index of the query is at least the index of the key, and replaces it by a constant
+otherwise. The condition compares affine functions of indices, so the algebra can tell where scores are discarded. A
+product need not compute the discarded elements (gen/plan/strips.py).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ OPPOSITE = {"GE": "LT", "LT": "GE", "GT": "LE", "LE": "GT", "EQ": "NE", "NE": "E
 
 
 def discarded(value: Instruction, partition: Partition) -> "Set[str]":
-    """Return maps from the index of the partition's entry function to an integer. Where one of them is negative, no
-    root of the partition depends on the element of `value` that is read at this index.
+    """Return maps that show where elements of `value` are discarded. Each maps the index of the partition's entry
+    function to an integer. If one of the integers is negative, no root of the partition depends on the element of
+    `value` that is read at this index.
     """
     entries: Dict[Tuple[Instruction, str], Entry] = {
         (entry.instruction, entry.map): entry for entry in partition.entry.body.entries}
-    # the values that depend on `value`: an instruction, and the map to its index
+    # the values that depend on `value`: each an instruction, and the map to the index at which it is read
     dependent: Set[Tuple[Instruction, str]] = set()
     for function in partition.functions:
         for read, region in reads_of(partition, function):
@@ -52,8 +53,8 @@ def discarded(value: Instruction, partition: Partition) -> "Set[str]":
 
 
 def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> "Set[str]":
-    """Return maps from the index of the entry function to an integer. Where one of them is negative, the element of
-    type pred that is read is not `truth`.
+    """Return maps from the index of the entry function to an integer. If one of the integers is negative, the pred
+    that is read at this index is not `truth`.
     """
     entry = entries.get((read.source, read.map))
     if entry is None or entry.callee is not None or entry.regions:
@@ -77,8 +78,8 @@ def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[I
 
 
 def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> Optional[str]:
-    """Return the integer that is read as an expression of the entry function's index. Return None if it is not a sum of
-    indices and constants, or if an index or a sum may leave the range of its type.
+    """Return the integer that is read, as an expression in the index of the entry function. Return None if it is not a
+    sum of indices and constants, or if an index or a sum may leave the range of its type.
     """
     source, of = read.source, dtypes.TABLE[read.source.shape.leaves()[0].dtype]
     if of.kind not in ("sint", "uint"):
@@ -103,7 +104,7 @@ def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, 
 
 
 def _map(read: Read, term: str) -> str:
-    """Return the map from the index of the entry function to an expression."""
+    """Return the map from the index of the entry function to the value of an expression."""
     variables = algebra.info(read.map).variables
     box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in variables)
     return algebra.simplify(f"({', '.join(v.name for v in variables)}) -> ({term}), domain: {box}")

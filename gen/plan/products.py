@@ -12,7 +12,7 @@ read one by one.
   in any case.
 * Operands of narrow numbers keep their type if the machine multiplies groups of them: two bf16, or four numbers of 8
   bits. The elements of a group are adjacent along the sum. Panels are then [.., J / width, K / group, width, group].
-  If there are few rows, and columns are contiguous in memory, work-items make these panels themselves.
+  If there are few rows, and the columns are contiguous in memory, each work-item copies its columns to such panels.
 * If one operand of narrow numbers has few rows, and the other is large and contiguous along the sum, the large one is
   read in place. The operand with few rows is stored in panels, even if it is not the one with j. The result is
   transposed.
@@ -205,8 +205,8 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
               in_place: bool = False) -> Optional[Instruction]:
     """Return the product rewritten for register tiles, or as small products, or as a reduce. Return None if none of
-    them applies. in_place: true if few rows may read the large operand in place, and if work-items may copy columns of
-    groups to panels of their own.
+    them applies. in_place: true allows two forms in which the large operand is read where it is: products of few rows,
+    and products whose work-items copy their columns to panels.
     """
     value = _small(x, product, operands, panels) or in_place and (
         _turned(x, product, operands, panels) or _of_few_rows(x, product, operands, panels)) or None
@@ -736,8 +736,8 @@ def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
              width: int, panels: Panels) -> Optional[Instruction]:
     """Return the product of groups of narrow numbers. Return None if tiles do not multiply groups of these types.
 
-    width: the number of columns of a panel. 0: each work-item copies its columns to a panel of its own, if the operand
-        is in memory and the columns are contiguous.
+    width: the number of columns of a panel. If it is 0, each work-item copies its columns to a panel of its own. This
+        requires that the operand is in memory, and that the columns are contiguous; otherwise a width is chosen.
     """
     both, side = _groups(x, dot, operands, panels), Sides.of(dot, of)
     if not both:

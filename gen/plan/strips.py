@@ -146,8 +146,8 @@ def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Pa
 
 
 def _masks(producer: Contraction, rows: Rows) -> "List[str]":
-    """Return maps from a position to an integer. Where one of them is negative, no stage uses the producer's result. The
-    stages read results only at the position that they compute.
+    """Return maps from a position of the producer's result to an integer. If one of the integers is negative, no stage
+    uses the result at this position. (Stages read the result only at the position that they compute.)
     """
     value, partitions = producer.partition.roots[0].value, [stage.inputs for stage in rows.stages]
     readers = [partition for partition in partitions for function in partition.functions

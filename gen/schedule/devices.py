@@ -214,9 +214,9 @@ class Panels(NamedTuple):
     group_units: widths of a panel of groups, as in `units`. By AMX in two threads, 1024x1024x1024 of bf16 takes 1.58
         ms and of s8 0.73 ms; in panels of 16 units 1.67 and 0.80 ms.
     item_rows: maximum number of rows of a product of groups for which each work-item copies its columns to a panel of
-        its own; 0: no product (bf16, 2T, in panels of the work-items and in common panels: 256x256x256 17 and 35 us;
-        512x512x512 0.143 and 0.163 ms; 1024x1024x1024 1.77 and 1.37 ms; 64x4096x4096 2.3 and 4.3 ms; s8 512x512x512
-        0.054 and 0.073 ms; 64x4096x4096 1.4 and 2.4 ms).
+        its own. Products with more rows use panels that all work-items share. (2T, with panels of their own and with
+        shared panels: bf16 256x256x256 17 and 35 us; 512x512x512 0.143 and 0.163 ms; 1024x1024x1024 1.77 and 1.37 ms;
+        64x4096x4096 2.3 and 4.3 ms; s8 512x512x512 0.054 and 0.073 ms; 64x4096x4096 1.4 and 2.4 ms.)
     turned_share: minimum ratio of the larger operand's rows to the other operand's rows for a product that is computed
         transposed, so that the larger operand, contiguous along the sum, is read in place (bf16 by 4096x4096, 1T,
         transposed and not: 8 rows 1.5 and 3.15 ms; 64 rows 3.1 and 7.2 ms; 256 rows 10.6 and 15.9 ms).
@@ -431,9 +431,10 @@ class ContractionCpuNumbers:
     # Numbers of a work-item that copies columns to a panel. Times are of f32 by 4096x4096 unless another size is named.
     #
     # packed_rows: rows of the work-item.
-    # packed_units: maximum number of units of its block (2 threads, with 4 units and with 6: f32 256x1024x1024 1.72 and
-    #     1.95 ms; f32 384x384x384 0.30 and 0.32 ms; f64 256x1024x1024 3.6 and 3.9 ms; 100 rows 12.8 and 13.9 ms).
-    # packed_chunk: steps of a panel (100 rows, with 256 steps: 13.9 ms).
+    # packed_units: maximum number of units of a work-item's block (2 threads, with 4 units and with 6: f32
+    #     256x1024x1024 1.72 and 1.95 ms; f32 384x384x384 0.30 and 0.32 ms; f64 256x1024x1024 3.6 and 3.9 ms; 100 rows
+    #     12.8 and 13.9 ms).
+    # packed_chunk: steps of a panel (100 rows: 12.8 ms, with 256 steps 13.9 ms).
     # row_tile: units of a tile in a block of whole rows whose number of units is no multiple of `units`.
     # packed_least_rows: number of rows up to which panels are slower (f32 Mx3072x768, with panels and without: M = 16
     #     0.90 and 0.85 ms; M = 32 1.37 and 1.48 ms).
