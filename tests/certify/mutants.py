@@ -1,12 +1,15 @@
-"""Mutants of generated texts, drawn from a seed: one change of a constant, operator, guard, loop's bound or barrier.
+"""Compare gen certify with runs of mutants: generated texts in which one constant, operator, guard, bound of a loop or
+barrier is changed.
 
     PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT] [SEMANTICS]
 
-draws mutants until COUNT of them have a fault (default: seed 1, 100 mutants), and compares two judgements of each: what
-a run of the mutant accesses (observed.py, which shares nothing with gen/certify), and the verdict of gen certify. It
-prints each mutant on which they do not agree, then the counts. The exit status is 1 if less than 99 % of the mutants
-with a fault are refuted, or if a mutant without a fault is refuted. SEMANTICS is the number of mutants without a fault,
-among those drawn from a kernel at a time, whose semantics are asked about.
+draws mutants until COUNT of them have a fault (default: seed 1, 100 mutants). Each mutant is judged twice: by its
+accesses in a run (observed.py, which shares nothing with gen/certify), and by gen certify. Mutants for which the
+judgements contradict each other are printed, then the counts. The exit status is 1 if less than 99 % of the mutants
+with a fault are refuted, or if a mutant without a fault is refuted.
+
+SEMANTICS: of the EACH mutants that are drawn from a kernel at a time, at most this number of those without a fault are
+    judged with their semantics.
 """
 
 from __future__ import annotations
@@ -33,17 +36,20 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 OTHER = {"+": "-", "-": "+", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "*": "+", "/": "*", "%": "/", ">>": "<<",
          "&": "|", "==": "!=", "&&": "||"}
 TARGETS = ("opencl", "cuda", "c")
-MOST_BYTES = 1 << 20        # maximum size of all buffers of a kernel that is drawn
-EACH = 12                   # number of mutants that are drawn from a kernel at a time
-SEMANTICS = 1               # maximum number of mutants of a kernel, among EACH, whose semantics are asked about
-SECONDS = 0.5               # maximum time that the semantics of the unchanged kernel take; slower ones are skipped
+MOST_BYTES = 1 << 20    # maximum size of all buffers of a kernel together, in bytes; larger kernels are not drawn
+EACH = 12              # number of mutants that are drawn from a kernel at a time
+SEMANTICS = 1           # maximum number of those mutants of a kernel for which gen certify also proves semantics
+# maximum processor time of the semantics of the unchanged kernel; those of slower kernels are not proved
+SECONDS = 0.5
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
 NO_FAULTS = ("elements", "accesses", "values", "nothing")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A generated text with one change. what: a description of the change, for people."""
+    """A generated text with one change. what: a description of the change for people. kind: the kind of the change, as
+    in `places`.
+    """
 
     text: str
     what: str
@@ -52,12 +58,13 @@ class Mutant:
 
 @dataclass
 class Kernel:
-    """A kernel of a built file, with all that a judgement needs.
+    """A kernel of a file, with everything that its mutants are judged by.
 
-    manifest: the program's manifest, with this target and, if that is possible, with this launch alone.
-    seen: the run of the unchanged text.
-    meant: true if its semantics are proved; None if they were not asked about.
-    slow: true if its semantics take longer than SECONDS.
+    manifest: the program's manifest, reduced to this target and, if the kernel shares no array with others, to this
+        launch.
+    seen: the result of a run of the unchanged text.
+    meant: true if the semantics of the unchanged text are proved; None if that was not tried.
+    slow: true if it takes longer than SECONDS to prove them.
     """
 
     name: str
@@ -80,10 +87,10 @@ class Kernel:
 class Judged:
     """A mutant with both judgements.
 
-    change: the class of the mutant (see `changed`).
-    verdict: PROVED, UNKNOWN, REFUTED, or "REFUTED (semantics)" if only its semantics are refuted.
-    why: what gen certify says.
-    meant: true if the semantics of the unchanged kernel are proved; None if semantics were not asked about.
+    change: what the run shows (see `changed`).
+    verdict: PROVED, UNKNOWN, REFUTED; or "REFUTED (semantics)" if no other property is refuted.
+    why: the line that gen certify prints.
+    meant: true if the semantics of the unchanged kernel are proved; None if gen certify judges without semantics.
     """
 
     where: str
@@ -96,7 +103,7 @@ class Judged:
 
 
 def body_of(text: str, kernel: str) -> "Tuple[int, int]":
-    """Return the offsets in the text at which a kernel's body begins and ends."""
+    """Return the offsets of the beginning and the end of a kernel's body in the text."""
     found = list(re.finditer(rf"\b{re.escape(kernel)}\([^;{{]*\)\s*\{{", text))
     start = found[-1].end() if found else 0
     depth, at = 1, start
@@ -107,8 +114,8 @@ def body_of(text: str, kernel: str) -> "Tuple[int, int]":
 
 
 def places(text: str, kernel: str) -> "Dict[str, List[Tuple[int, int, str]]]":
-    """Return the changes that a kernel's text allows, by kind: the offsets of the first character and after the last
-    character, and the new words.
+    """Return the changes that are possible in a kernel's body, by kind. A change is given by the offset of the first
+    character that it replaces, the offset after the last, and the new characters.
     """
     start, end = body_of(text, kernel)
     found: "Dict[str, List[Tuple[int, int, str]]]" = {}
@@ -135,14 +142,17 @@ def places(text: str, kernel: str) -> "Dict[str, List[Tuple[int, int, str]]]":
 
 
 def changed(before: Seen, after: Seen) -> str:
-    """Return what a mutant changes, as its run shows.
+    """Return the effect of a change, as the runs before and after it show.
 
     outside, race, barrier: a fault that ends the run (see observe.cpp).
-    unwritten: an element is not written. overwritten: an element is read after its place was overwritten.
+    unwritten: an element is not written.
+    overwritten: an element is read after its place was overwritten.
     lanes, misaligned, division, trap, endless: the run ends for another reason.
     uninitialised: shared memory is read before it is written.
-    wraps: integer arithmetic leaves its type on another line than before, and the run has no fault.
-    elements: the accesses and the results differ. accesses: only the accesses differ. values: only the results differ.
+    wraps: integer arithmetic leaves its type in another line than before, and the run has no fault.
+    elements: the accesses and the results differ.
+    accesses: only the accesses differ.
+    values: only the results differ.
     nothing: accesses and results are the same.
     """
     if after.fault:
@@ -161,7 +171,7 @@ def changed(before: Seen, after: Seen) -> str:
 
 
 def verdict_of(kernel: Kernel, text: str, semantics: bool) -> "Tuple[str, str, bool]":
-    """Return the verdict of gen certify on a text, the line that it prints, and true if the semantics are proved."""
+    """Return the verdict of gen certify on a text, the line that it prints, and true if it proves the semantics."""
     verdicts = certify({**kernel.texts, kernel.file: text}, kernel.manifest, [kernel.target], None,
                        kernel.computation if semantics else None)
     meant = [verdict.meant.failure for verdict in verdicts if verdict.meant is not None]
@@ -180,7 +190,9 @@ def _is_meant(verdict: Verdict) -> bool:
 
 
 def _alone(manifest: "Mapping[str, Any]", target: str, launch: "Mapping[str, Any]") -> "Dict[str, Any]":
-    """Return a manifest with one target, and with one launch if it shares no array with other launches."""
+    """Return a manifest reduced to one target. It is reduced to one launch, too, if this launch shares no array with
+    others.
+    """
     launches = manifest["targets"][target]["launches"]
     results = manifest["results"]
     passed = {"scratch", "local", "state"}
@@ -193,7 +205,7 @@ def _alone(manifest: "Mapping[str, Any]", target: str, launch: "Mapping[str, Any
 
 
 class Kernels:
-    """Builds kernels, once each."""
+    """Builds kernels, each once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -210,12 +222,12 @@ class Kernels:
                     if set(about["targets"]) >= set(TARGETS):
                         words = {key: text for key, text in texts.items() if isinstance(text, str)}
                         self.known[file].append((source, words, about))
-            except (HloError, RunError) as error:      # a file that gen refuses
+            except (HloError, RunError) as error:    # gen does not support the file
                 self.left_out[type(error).__name__] += 1
         return self.known[file]
 
     def drawn(self, file: Path, random_: random.Random) -> "Optional[Kernel]":
-        """Return a drawn kernel of a file; None if it cannot be judged."""
+        """Return a random kernel of a file. Return None if its mutants cannot be judged."""
         built = self.built(file)
         if not built:
             return None
@@ -260,7 +272,7 @@ class Kernels:
 
 
 def files(random_: random.Random) -> "List[Path]":
-    """Return the files whose kernels are drawn: fixtures, benchmarks, and as many fusions of other projects."""
+    """Return the files from which kernels are drawn: fixtures, benchmarks, and up to 80 fusions of other projects."""
     own = sorted([*(ROOT / "tests/kernels").glob("*.hlo"), *(ROOT / "bench").glob("*.hlo")])
     peer = sorted((ROOT.parent / "shared/peer/fusions").glob("*.hlo"))
     return own + random_.sample(peer, min(len(peer), 80))
@@ -269,8 +281,8 @@ def files(random_: random.Random) -> "List[Path]":
 def drawn(seed: int, faults: int, names: "Sequence[str]" = (), semantics: int = SEMANTICS) -> "Iterator[Judged]":
     """Draw mutants until `faults` of them have a fault.
 
-    names: fixtures to draw from, instead of all files.
-    semantics: replaces SEMANTICS.
+    names: the fixtures from which kernels are drawn; (): all files.
+    semantics: maximum number of mutants, among EACH of a kernel, that are judged with semantics.
     """
     random_ = random.Random(seed)
     chosen = [ROOT / f"tests/kernels/{name}.hlo" for name in names] or files(random_)
@@ -326,7 +338,9 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
 
 
 def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:
-    """Return the fault of a run in which the parameters hold the integer that a counterexample names, or ""."""
+    """Return the fault of a run in which all parameters hold the integer of the counterexample. Return "" if the run
+    has no fault.
+    """
     for given in re.findall(r"(?:\bp\d+(?:@\d)? =|parameter's value is) (-?\d+)", why):
         for size in (4, 8):
             baseline = kernel.baseline.with_suffix(f".{given}.{size}")
@@ -338,7 +352,7 @@ def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:
 
 
 def wrong(judged: Judged) -> str:
-    """Return the reason why the two judgements of a mutant do not agree, or ""."""
+    """Return the reason why the two judgements of a mutant contradict each other. Return "" if they do not."""
     if judged.change in FAULTS:
         return "" if judged.verdict == "REFUTED" else "a fault that is not refuted"
     if judged.verdict == "REFUTED" and judged.change in NO_FAULTS:
@@ -370,7 +384,7 @@ def main() -> int:
 
 
 def summary(every: "Sequence[Judged]", seconds: float) -> int:
-    """Print the counts, and return the exit status."""
+    """Print how many mutants got which judgements. Return the exit status."""
     meant = {True: " (semantics of the unchanged kernel proved)", None: " (without semantics)",
              False: " (semantics of the unchanged kernel not proved)"}
     by = collections.Counter((judged.change, judged.verdict + ("" if judged.change in FAULTS else meant[judged.meant]))

@@ -1,4 +1,4 @@
-"""Run one kernel of a generated text on the CPU, and report the places that it accesses (observe.cpp)."""
+"""Run a kernel of a generated text on the CPU, and report its accesses (observe.cpp)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ OPENCL = ["-x", "cl", "-cl-std=CL1.2", "-Xclang", "-fdeclare-opencl-builtins", "
 COMMANDS = {
     "opencl": ["clang", *OPENCL],
     "cuda": ["clang++", "-x", "c++", "-std=c++17", "-ffp-contract=off", f"-I{ROOT}/tests"],
-    # without the instructions of a processor, as gen/certify reads the text
+    # without vector instructions, because gen/certify reads this variant of the text
     "c": ["clang", "-x", "c", "-std=gnu11", "-ffp-contract=off", "-U__SSE2__", "-DSETT_BURSTS=0"],
 }
 SUFFIX = {"opencl": "cl", "cuda": "cpp", "c": "c"}
 
 
 class NotRun(Exception):
-    """A kernel that is not run. The text is the reason."""
+    """Raised for a kernel that cannot be run. The text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,9 @@ class Seen:
 
 
 def prepared(folder: Path) -> None:
-    """Build in a folder what each run needs: the program that runs a library, and the built-in functions of OpenCL."""
+    """Build, in a folder, the parts that all runs share: the program that runs a library, and the built-in functions
+    of OpenCL.
+    """
     for name in ("cuda_runtime.h", "cuda_fp16.h"):
         (folder / name).write_text('#include "cuda_on_cpu.h"\n#undef __syncthreads\n'
                                    'extern "C" void mut_barrier(void);\n'
@@ -73,7 +75,7 @@ def _run(command: "List[str]", fill: str = "") -> str:
 
 
 def launcher(text: str, launch: "Mapping[str, Any]", target: str) -> "Tuple[str, int]":
-    """Return the text that launches a kernel, and the number of variants of the kernel (instances of its template)."""
+    """Return the text of a function that launches a kernel, and the number of instances of the kernel's template."""
     kernel, count = launch["kernel"], len(launch["arguments"])
     given = ", ".join(f"b[{n}]" for n in range(count))
     if target == "c":
@@ -98,7 +100,9 @@ def launcher(text: str, launch: "Mapping[str, Any]", target: str) -> "Tuple[str,
 
 
 def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tuple[List[str], List[int]]":
-    """Return the blocks of memory of a launch, as observe.cpp expects them, and the block of each pointer."""
+    """Return the blocks of memory of a launch in the notation of observe.cpp, and for each pointer the number of its
+    block.
+    """
     same = {("results", alias["result"]): ("params", alias["parameter"]) for alias in manifest["aliases"]}
     known: "Dict[Tuple[Any, ...], int]" = {}
     sizes: "List[int]" = []
@@ -123,8 +127,8 @@ def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tu
 
 def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]",
              target: str, baseline: Path, fill: str = "") -> "Optional[Seen]":
-    """Return what a kernel does; None if its text does not compile. fill: the content of its memory
-    (SETT_FILL of observe.cpp).
+    """Run a kernel, and return the result. Return None if the text does not compile. fill: the initial content of
+    memory (SETT_FILL of observe.cpp).
     """
     more, variants = launcher(text, launch, target)
     blocks, pointers = blocks_of(launch, manifest)

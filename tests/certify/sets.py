@@ -1,9 +1,9 @@
 """Prove the kernels of sets of programs:
     python3 tests/certify/sets.py [SET ..] [--jobs N] [--semantics] [--lines F]
 
-Each kernel must be proved, except those in not_proved.tsv. The programs are HLO texts or files. The texts of products,
-rows, scans, sorts, loops and programs are the named cases of the tests in tests/kernels, and cases that these tests'
-generators draw from a fixed seed.
+Each kernel must be proved, except those in not_proved.tsv. The programs are HLO files and texts. The sets products,
+rows, scans, sorts, loops and programs consist of texts: the named cases of the tests in tests/kernels, and cases that
+the generators of these tests draw from a fixed seed.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from gen.certify import certify, missing
 from gen.plan.nest import BuildError
 from gen.program import build
 
-STABLEHLO = 100     # number of files of ../shared/peer/stablehlo, drawn by SEED
+STABLEHLO = 100    # number of files that are drawn from ../shared/peer/stablehlo
 SEED = 1
 
-OTHERS = ("fusions", "hlo", "stablehlo")    # sets of other projects, some of whose programs gen refuses
-Programs = Dict[str, Union[str, Path]]      # the HLO text of each program, or its file, by name
+OTHERS = ("fusions", "hlo", "stablehlo")    # sets from other projects; gen may refuse programs of these sets
+Programs = Dict[str, Union[str, Path]]    # by name: the HLO text of a program, or its file
 
 
 def _files(paths: "List[Path]") -> Programs:
@@ -44,7 +44,9 @@ def _files(paths: "List[Path]") -> Programs:
 
 
 def _named(cases: "Dict[str, Tuple[Any, ...]]", before: str = "") -> Programs:
-    """Return the texts of cases that are pairs of an HLO text and what a test expects, in either order."""
+    """Return the HLO texts of cases. A case consists of an HLO text and the result that a test expects, in either
+    order.
+    """
     return {f"{before}{name}": next(of for of in case if isinstance(of, str) and "ENTRY" in of) for name, case in cases.items()}
 
 
@@ -113,7 +115,7 @@ SETS: "Dict[str, Callable[[], Programs]]" = {
 
 
 def names(programs_of: Programs) -> "Dict[str, Union[str, Path]]":
-    """Return the programs by names that are file names and identifiers of C."""
+    """Return the programs with their names changed to C identifiers."""
     return {re.sub(r"\W+", "_", name): text for name, text in programs_of.items()}
 
 
@@ -126,7 +128,7 @@ Key = Tuple[str, str, str, str]     # set, program, target, kernel
 
 @dataclass(frozen=True)
 class Item:
-    """A program of a set. semantics: true if its semantics are asked about too."""
+    """A program of a set. semantics: true if its semantics are to be proved, too."""
 
     set: str
     name: str
@@ -136,7 +138,7 @@ class Item:
 
 @dataclass
 class Row:
-    """The verdict on a launch. seconds: processor time of its share of the program."""
+    """The verdict on a launch. semantics: true if its semantics are proved."""
 
     key: Key
     kind: str
@@ -145,7 +147,7 @@ class Row:
 
 
 def listed() -> "Dict[Key, str]":
-    """Return the kernels that are known not to be proved, with the reason of each."""
+    """Return the kernels that are known not to be proved, each with the reason."""
     found: "Dict[Key, str]" = {}
     for line in LISTED.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -155,8 +157,8 @@ def listed() -> "Dict[Key, str]":
 
 
 def proved(item: Item) -> "Tuple[int, Union[Tuple[float, List[Row]], str]]":
-    """Return 0, the processor time in seconds, and the verdict on each launch of a program; 2 and the reason if gen refuses
-    the program.
+    """Return two values. If gen supports the program, they are 0, and a pair of the processor time in seconds and the
+    verdicts on the launches. If gen refuses it, they are 2 and the reason.
     """
     try:
         return 0, _proved(item)
@@ -181,7 +183,10 @@ def _proved(item: Item) -> "Tuple[float, List[Row]]":
 
 
 def judged(row: Row, known: "Mapping[Key, str]") -> str:
-    """Return what is wrong with a verdict, or "". A kernel that is listed because of a solver's time may be proved."""
+    """Return the reason why a verdict is a failure of the test, or "". It is one if the kernel is proved but listed in
+    not_proved.tsv, or not proved and not listed. A kernel that is listed because of a solver's time may also be
+    proved.
+    """
     reason = known.get(row.key)
     if row.kind == "PROVED":
         return "" if reason is None or reason.startswith("a solver's time") else "is proved, but listed"
@@ -209,7 +214,7 @@ def main() -> int:
         if given.sample is not None and given.sample < len(of):
             of = random.Random(SEED).sample(of, given.sample)
         items += [Item(name, program, text, name in given.semantics) for program, text in of]
-    random.Random(SEED).shuffle(items)      # long programs of one set are not all at the end
+    random.Random(SEED).shuffle(items)    # mix the sets, so that long programs of one set are not all last
     known, wrong = listed(), 0
     counts: "Counter[Tuple[str, str, str]]" = Counter()
     seconds: "Counter[str]" = Counter()

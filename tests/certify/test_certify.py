@@ -1,4 +1,4 @@
-"""Test gen certify: it proves the fixtures, and gives the right verdict on hand-written kernels that are correct, wrong, or not decided."""
+"""Test gen certify: it proves the fixtures. Hand-written kernels, some of them with faults, get the right verdicts."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def test_queries_are_kept(tmp_path: Path) -> None:
     ("if (t < 8) barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[0];", "REFUTED"),
 ])
 def test_solvers_answer_alike(body: str, kind: str, tmp_path: Path) -> None:
-    """z3 and cvc5, each with the file of a query as it is kept, give the same answer. Each refuted kernel has a query
-    that is sat.
-    """
+    """z3 and cvc5 give the same answer for the file of each query. Each refuted kernel has a query that is sat."""
     z3, cvc5 = pytest.importorskip("z3"), pytest.importorskip("cvc5")
     assert verdict("opencl", IDS + body, folder=tmp_path).kind == kind
     answers: "List[str]" = []
@@ -89,8 +87,8 @@ SUFFIX = {"opencl": "cl", "cuda": "cu", "c": "c"}
 
 def verdict(target: str, body: str, elements: int = 64, blocks: int = 4, threads: int = 16,
             before: str = "", read: "Optional[int]" = None, in_place: bool = False, folder: "Optional[Path]" = None) -> Verdict:
-    """Return the verdict on a kernel that reads p0 and writes all of r0. in_place: r0 is the memory of another parameter.
-    folder: the folder in which queries are kept.
+    """Return the verdict on a kernel that reads p0 and writes all of r0. in_place: true if r0 overwrites a second
+    parameter. folder: the folder in which queries are kept.
     """
     arguments = [{"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": 4 * count}
                  for name, buffer, count in (("p0", "params", read or elements), ("r0", "results", elements))]
@@ -188,8 +186,9 @@ do {
     ("  was = seen;\n", "  was = 0;\n", "REFUTED"),
 ])
 def test_a_guess_before_a_compare_and_swap(was: str, now: str, kind: str) -> None:
-    """The plain read before a loop around atomicCAS is no race, because atomicCAS checks the value. Any other plain read beside an atomic operation is
-    a race."""
+    """The plain read before a loop around atomicCAS is no race, because atomicCAS checks its value. Any other plain
+    access beside an atomic one is a race.
+    """
     assert not was or was in CAS
     found = verdict("cuda", CUDA_IDS + CAS.replace(was, now, 1), in_place=True)
     assert found.kind == kind and (kind == "PROVED" or "meet at an element" in found.line()), found.line()
@@ -205,7 +204,9 @@ def test_a_guess_before_a_compare_and_swap(was: str, now: str, kind: str) -> Non
     ((STEPS % "side = side + 1;").replace("__syncthreads();\n", "__syncthreads();\n", 1), "UNKNOWN", "an index leaves [0, 1]"),
 ])
 def test_shared_memory(body: str, kind: str, said: str) -> None:
-    """A barrier between the writes of some work-items and the reads of others is proved to suffice; a missing barrier, also in a loop, is refuted."""
+    """A kernel that passes values through shared memory is proved if it has barriers, and refuted if one is missing,
+    also in a loop.
+    """
     found = verdict("cuda", CUDA_IDS + body)
     assert found.kind == kind and said in found.line(), found.line()
 

@@ -1,4 +1,6 @@
-"""Test that gen/certify shares no code with the generator whose kernels it judges: it imports only the modules that are listed here."""
+"""Test that gen/certify shares no code with the generator whose kernels it judges. Of gen, it imports only itself and
+gen/hlo.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ FLOOR = sorted((ROOT / "gen/certify").glob("*.py"))
 
 
 def imported(file: Path) -> "set[str]":
-    """Return the modules that a file imports, also inside functions."""
+    """Return the modules that a file imports, including imports inside functions."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Test the two judgements of mutants: a run that sees each access, and gen certify, which refutes each fault."""
+"""Test both judgements of mutants: a run on the CPU reports each fault, and gen certify refutes each fault."""
 
 from __future__ import annotations
 

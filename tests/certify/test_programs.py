@@ -1,5 +1,5 @@
-"""Test what gen certify says about the calls of a program: their order, the arrays between them, and results that share
-the memory of parameters.
+"""Test what gen certify proves about the calls of a program: their order, the arrays between them, and results that
+overwrite parameters.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ RUN = """static void run(const void *const *params, void *const *results, unsign
 
 
 def program(calls: "List[Tuple[str, Tuple[str, int, int], Tuple[str, int, int]]]", body: str) -> "List[Verdict]":
-    """Return the verdicts on a program in C whose kernels move 8 floats each. calls: for each call the name of the
-    kernel, the source and the target, as (buffer, number, offset).
+    """Return the verdicts on a program in C whose kernels copy 8 floats each. calls: for each call, the name of the
+    kernel, its source and its target. A source or target is (buffer, number, offset).
     """
     names = list(dict.fromkeys(name for name, _, _ in calls))
     text = "".join(MOVE.format(name=name) for name in names) + RUN.format(body=body)
@@ -55,8 +55,8 @@ LATE = ("scratch", 3, 16)       # overlaps half of X and half of Y
     ([("k0", P, X), ("k1", X, R)], "k0(0, 0, n);", "PU", "the host's text has no launch of k1"),
 ])
 def test_order(calls: "Any", body: str, kinds: str, said: str) -> None:
-    """An array is read only after it was written, and before an array that shares bytes with it is written. In a loop,
-    this also holds from one step to the next.
+    """If an array is read before it is written, or after an array that shares bytes with it was written, the kernel is
+    refuted. This also holds if one step of a loop writes and the next one reads.
     """
     found = program(calls, "  " + body + "\n")
     assert "".join(verdict.kind[0] for verdict in found) == kinds, [verdict.line() for verdict in found]
@@ -72,7 +72,9 @@ def test_order(calls: "Any", body: str, kinds: str, said: str) -> None:
     ("p[number] & 7", "results", "PROVED"),
 ])
 def test_integers_between_calls(stored: str, buffer: str, kind: str) -> None:
-    """A kernel that takes an index from an array is proved if another kernel has stored only indices in range there."""
+    """A kernel that reads an index from an array is proved if the kernel that wrote the array stored only valid
+    indices.
+    """
     text = f"""static void k0(const int *restrict p, int *restrict q, size_t number)
 {{
   q[number] = {stored};
@@ -111,7 +113,9 @@ static void k1(const int *restrict q, const float *restrict a, float *restrict b
     ("r0[g * 16 + t] = 1.0f; barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[g * 16 + 15 - t];", "REFUTED"),
 ])
 def test_in_place(body: str, kind: str) -> None:
-    """If a result shares a parameter's memory, no element of the parameter is read after it was overwritten."""
+    """If a result overwrites a parameter in place, an element of the parameter must not be read after it was
+    overwritten.
+    """
     head = "__kernel void k(__global const float *p0, __global float *r0)\n{\nconst uint g = get_group_id(0), t = get_local_id(0);\n"
     arguments = [{"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": 256} for name, buffer in (("p0", "params"), ("r0", "results"))]
     launch = {"kernel": "k", "blocks": 4, "threads": 16, "arguments": arguments}
@@ -124,6 +128,6 @@ def test_in_place(body: str, kind: str) -> None:
 
 
 def test_a_program_of_several_calls_is_proved() -> None:
-    """A fixture with arrays between its calls is proved for each target."""
+    """A fixture that passes arrays between its calls is proved for each target."""
     answer = gen("certify", "tests/kernels/softmax_f32.hlo", "--target", "c,opencl,cuda")
     assert answer.returncode == 0, answer.stdout

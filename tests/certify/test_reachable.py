@@ -1,5 +1,4 @@
-"""Test that no proof is vacuous: for each access, the conditions of the loops and branches around it can be satisfied.
-"""
+"""Test that no proof is vacuous: the conditions of the loops and branches around each access can be satisfied."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_access_is_reached(name: str) -> None:
-    """For each access, some work-item and loop step satisfies the conditions around it, and accesses an element inside
+    """For each access, some work-item and some step satisfy the conditions around the access. Its place is then inside
     the buffer.
     """
     for _, texts, manifest in programs_of((name,)):

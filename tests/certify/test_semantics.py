@@ -1,5 +1,6 @@
-"""Test that certificates say which elements a result is computed from: kernels whose semantics are proved, and mutants of them that read
-another element of the same buffer, which must be refuted."""
+"""Test the proofs of semantics. The semantics of correct kernels are proved. Mutants that read another element of the
+same buffer are refuted.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ TARGETS = ("c", "cuda", "opencl")
 
 @lru_cache(maxsize=None)
 def built(file: Path) -> "Tuple[Any, Dict[str, str], Mapping[str, Any]]":
-    """Return the graph, the texts and the manifest of a module with one program."""
+    """Return the graph, the texts and the manifest of a file with one program."""
     (source,) = programs.programs(run.load(str(file), None, {}), False)
     texts, about = pipeline.files(pipeline.program_of(source), list(TARGETS), None, False, None)
     return source.whole.computation, {name: text for name, text in texts.items() if isinstance(text, str)}, about
 
 
 def verdicts(file: Path, target: str, change: "Optional[Tuple[str, str]]" = None) -> "List[Verdict]":
-    """Return the verdicts on a module's kernels. change: words of the text, and the words that replace them."""
+    """Return the verdicts on a file's kernels. change: characters of the text, and the characters that replace them.
+    """
     graph, texts, about = built(file)
     name = about["files"][target]
     if change is not None:
@@ -56,15 +58,15 @@ def test_fixtures_are_what_hlo_says(name: str, target: str) -> None:
 
 
 MUTANTS = [
-    # in bounds, but another element of the same buffer
+    # reads of another element of the same buffer
     ("slice_pad_add", "cuda", ("th_x * 2 + bl_x * 820 + 48", "th_x * 2 + bl_x * 820 + 47"),
      "but HLO says parameter"),
     ("slice_pad_add", "c", ("const float v_b = p1[i0 * 46 + i1];", "const float v_b = p1[i0 * 46 + 45 - i1];"), "but HLO says"),
     ("slice_pad_add", "c", ("const float v_sum = v_a + v_b;", "const float v_sum = v_a;"), "is computed from parameter 0 at"),
-    # padding: the value of the edge instead of an element
+    # one element counts as padding
     ("slice_pad_add", "c", ("if (g0 >= 1 && g0 <= 30) {", "if (g0 >= 2 && g0 <= 30) {"), "is computed from nothing, but HLO says"),
     ("slice_pad_add", "cuda", ("bl_x * 128 + th_x <= 2882)", "bl_x * 128 + th_x <= 2881)"), "is computed from nothing, but HLO says"),
-    # lanes of a vector
+    # another lane of a vector
     ("add_bf16", "cuda", ("float v_b = value_bf16(w_p1.at[vec]);", "float v_b = value_bf16(w_p1.at[7 - vec]);"), "but HLO says"),
     ("add_bf16", "cuda", ("float v_b = value_bf16(w_p1.at[vec]);", "float v_b = value_bf16(w_p0.at[vec]);"), "but HLO says"),
 ]
@@ -76,14 +78,17 @@ def test_mutants_that_read_another_element_are_refuted(name: str, target: str, c
     assert any(each.kind == "REFUTED" and said in each.line() for each in found), [each.line() for each in found]
 
 
-# ---- modules and kernels by hand ----
+# ---- hand-written modules and kernels ----
 
 def by_hand(folder: Path, hlo: str, body: str, inputs: "List[int]", elements: int, blocks: int = 4,
             threads: int = 16, computations: str = "", target: str = "opencl") -> Verdict:
-    """Return the verdict on an OpenCL kernel with this body, as the kernel of the module with the text `hlo`.
+    """Return the verdict on a hand-written OpenCL kernel, as a kernel of an HLO module.
 
-    inputs: the number of elements of each parameter. elements: the number of elements of the result. computations: the
-    text of computations that the module calls.
+    hlo: the text of the module's entry computation.
+    body: the text of the kernel's body.
+    inputs: the number of elements of each parameter.
+    elements: the number of elements of the result.
+    computations: the text of further computations that the entry calls.
     """
     path = folder / "m.hlo"
     path.write_text(f"HloModule m\n\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\n{computations}ENTRY main {{\n{hlo}}}\n")
@@ -127,12 +132,12 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
      "r0[i] = p0[(2 * g + 1) * 32 + 2 * t];", "proved", ""),
     ("  x = f32[8,32] parameter(0)\n  ROOT y = f32[4,16] slice(x), slice={[1:8:2], [0:32:2]}\n",
      "r0[i] = p0[(2 * g + 1) * 32 + 2 * t + 1];", "refuted", "but HLO says"),
-    # a column of x, in tiles of 2 rows and 4 columns
+    # x is stored in tiles of 2 rows and 4 columns
     ("  x = f32[4,16]{1,0:T(2,4)} parameter(0)\n  ROOT y = f32[4,16] copy(x)\n",
      "r0[i] = p0[g / 2 * 32 + t / 4 * 8 + g % 2 * 4 + t % 4];", "proved", ""),
     ("  x = f32[4,16]{1,0:T(2,4)} parameter(0)\n  ROOT y = f32[4,16] copy(x)\n",
      "r0[i] = p0[g / 2 * 32 + t / 4 * 8 + t % 4 * 2 + g % 2];", "refuted", "but HLO says"),
-    # arrays of a work-item are followed step by step; a value that each step of a long loop overwrites is not followed
+    # arrays of a work-item; a variable that each step of a loop overwrites; bytes of a value
     (X + "  ROOT y = f32[4,16] copy(x)\n", "float a[16]; for (uint k = 0; k < 16; ++k) a[15 - k] = p0[g * 16 + k]; r0[i] = a[15 - t];",
      "proved", ""),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "float a[16]; for (uint k = 0; k < 16; ++k) a[15 - k] = p0[g * 16 + k]; r0[i] = a[t];",
@@ -143,7 +148,7 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = as_float((as_uint(p0[i]) & 0xffffu) | (as_uint(p0[i]) >> 16 << 16));", "proved", ""),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = as_float((as_uint(p0[i]) & 0xffffu) | (as_uint(p0[i ^ 2]) >> 16 << 16));", "refuted",
      "but HLO says"),
-    # stores that a later store of the same work-item overwrites
+    # a later store of the same work-item overwrites an element
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = 0.0f; r0[i] = p0[i];", "proved", ""),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = 0.0f; if (t) r0[i] = p0[i];", "refuted", "is computed from nothing"),
     (X + "  ROOT y = f32[4,16] copy(x)\n", "r0[i] = p0[i]; r0[i] = 0.0f;", "refuted", "is computed from nothing"),
@@ -155,10 +160,10 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
     (X + "  ROOT y = f32[4,16] reverse(x), dimensions={1}\n",
      "__local float tile[17]; if (t) tile[t] = p0[i]; barrier(CLK_LOCAL_MEM_FENCE); r0[i] = tile[15 - t];", "not proved",
      "tile, which is not proved written before it is read"),
-    # reductions: by loops of any length, in which every element of the range is read
+    # sums, by loops with few and with many steps
     (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[k * 64 + i]; r0[i] = a;", "proved", ""),
     (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 100; ++k) a += p0[(99 - k) * 64 + i]; r0[i] = a;", "proved", ""),
-    # an element twice, or one more step
+    # an element is added twice; an element is left out; another element is added
     (SUM.replace("ROWS", "100"), "float a = p0[i]; for (uint k = 0; k < 100; ++k) a += p0[k * 64 + i]; r0[i] = a;", "not proved", "multiset"),
     (SUM.replace("ROWS", "5"), "float a = p0[i]; for (uint k = 0; k < 5; ++k) a += p0[k * 64 + i]; r0[i] = a;", "not proved", "how often"),
     (SUM.replace("ROWS", "100"), "float a = 0.0f; for (uint k = 0; k < 99; ++k) a += p0[k * 64 + i]; r0[i] = a;", "refuted", "but HLO says"),
@@ -180,14 +185,14 @@ SUM = "  x = f32[ROWS,4,16] parameter(0)\n  z = f32[] constant(0)\n  ROOT y = f3
     (X + "  n = s32[4,16] iota(), iota_dimension=1\n  m = s32[4,16] iota(), iota_dimension=0\n  c = pred[4,16] compare(n, m), direction=LT\n"
      "  z = f32[] constant(0)\n  b = f32[4,16] broadcast(z), dimensions={}\n  ROOT y = f32[4,16] select(c, x, b)\n",
      "r0[i] = t <= g ? p0[i] : 0.0f;", "refuted", "but HLO says nothing"),
-    # integers in memory select the elements (dynamic-slice)
+    # an integer in memory selects the elements (dynamic-slice, gather)
     ("  x = f32[9,16] parameter(0)\n  k = s32[] parameter(1)\n  z = s32[] constant(0)\n"
      "  ROOT y = f32[4,16] dynamic-slice(x, k, z), dynamic_slice_sizes={4,16}\n",
      "const int k = *(__global const int *)p1, n = k < 0 ? 0 : k > 5 ? 5 : k; r0[i] = p0[i + n * 16];", "proved", ""),
     ("  x = f32[9,16] parameter(0)\n  k = s32[] parameter(1)\n  z = s32[] constant(0)\n"
      "  ROOT y = f32[4,16] dynamic-slice(x, k, z), dynamic_slice_sizes={4,16}\n",
      "const int k = *(__global const int *)p1, n = k < 0 ? 0 : k > 4 ? 4 : k; r0[i] = p0[i + n * 16];", "refuted", "but HLO says"),
-    # a slice of the whole dimension starts at 0, whatever the start index is
+    # a dynamic slice of the whole dimension starts at 0, whatever its start index is
     ("  x = f32[4,16] parameter(0)\n  k = s32[] parameter(1)\n  ROOT y = f32[4,16] dynamic-slice(x, k, k), dynamic_slice_sizes={4,16}\n",
      "r0[i] = p0[i];", "proved", ""),
     ("  x = f32[9,16] parameter(0)\n  k = s32[4,1] parameter(1)\n  ROOT y = f32[4,16] gather(x, k), offset_dims={1}, "
@@ -229,7 +234,9 @@ def test_a_bitcast_of_a_tiled_layout(tmp_path: Path, body: str, kind: str) -> No
 
 
 def test_an_op_without_a_row_is_not_proved(tmp_path: Path) -> None:
-    """A kernel whose op the table does not know keeps its other proofs, and says why nothing is known about its semantics."""
+    """If ops.py does not have an op, the kernel stays PROVED, and its semantics are `not proved` with the op as the
+    reason.
+    """
     found = by_hand(tmp_path, X.replace("4,16", "8,8") + "  ROOT y = f32[8,8] cholesky(x), lower=true\n", "r0[i] = p0[i];", [64], 64)
     assert found.kind == "PROVED" and "semantics not proved (cholesky)" in found.line(), found.line()
 
@@ -254,7 +261,7 @@ PAIR = """pair {
 
 @pytest.mark.parametrize("output, read, kind", [(0, "p0", "proved"), (1, "p1", "proved"), (1, "p0", "refuted")])
 def test_a_result_of_a_reduction_depends_only_on_its_operand(tmp_path: Path, output: int, read: str, kind: str) -> None:
-    """A combiner of two independent sums computes each of them from one operand."""
+    """If a reduction computes two independent sums, each of its results depends on one operand only."""
     body = f"float a = 0.0f; for (uint k = 0; k < 8; ++k) a += {read}[k * 64 + i]; r0[i] = a;"
     found = by_hand(tmp_path, VARIADIC.replace("NUMBER", str(output)), body, [512, 512], 64, computations=PAIR)
     assert found.meant is not None and found.meant.kind == kind, found.line()
@@ -272,7 +279,7 @@ FILTER = "  x = f32[1,10,18,1] parameter(0)\n  w = f32[3,3,1,1] parameter(1)\n  
     (WINDOW, SUMS, "proved"),
     (WINDOW, SUMS.replace("u - 1", "u"), "refuted"),
     (WINDOW, SUMS.replace("v < 3", "v < 2"), "refuted"),
-    (WINDOW, SUMS.replace("x < 18", "x < 17"), "proved"),     # no window reaches the last column
+    (WINDOW, SUMS.replace("x < 18", "x < 17"), "proved"),    # no window reaches the last column
     (WINDOW, SUMS.replace("x < 18", "x < 15"), "refuted"),
     (FILTER, SUMS.replace("x]", "x] * p1[v * 3 + u]"), "proved"),
     (FILTER, SUMS.replace("x]", "x] * p1[u * 3 + v]"), "refuted"),
@@ -296,8 +303,8 @@ WARPS = "__shared__ float part[2]; float a = p0[g * 64 + t]; for (unsigned apart
 
 @pytest.mark.parametrize("target, threads, body, change, kind", [
     ("opencl", 16, TREE, ("", ""), "proved"),
-    ("opencl", 16, TREE, ("part[t + apart]", "part[t]"), "not proved"),     # one element twice, another one never
-    ("opencl", 16, TREE, ("apart > 0", "apart > 1"), "not proved"),         # an element left out
+    ("opencl", 16, TREE, ("part[t + apart]", "part[t]"), "not proved"),    # adds some elements twice and others never
+    ("opencl", 16, TREE, ("apart > 0", "apart > 1"), "not proved"),    # leaves out elements
     ("opencl", 16, TREE, ("k * 16 + t]; part", "k * 16 + (t ^ 1)]; part"), "proved"),
     ("opencl", 16, TREE, ("k * 16 + t]; part", "k * 16 + (t | 1)]; part"), "not proved"),
     ("opencl", 16, TREE, ("float a = 0.0f", "float a = p0[g * 64 + t]"), "not proved"),
@@ -316,7 +323,7 @@ WARPS = "__shared__ float part[2]; float a = p0[g * 64 + t]; for (unsigned apart
     ("cuda", 64, WARPS, ("_xor_sync(0xffffffffu, a, apart", "_xor_sync(0xffffffffu, a, 1"), "not proved"),
 ])
 def test_partial_results_pass_between_work_items(tmp_path: Path, target: str, threads: int, body: str, change: "Tuple[str, str]", kind: str) -> None:
-    """A sum of a row by several work-items reads each element once."""
+    """Several work-items sum a row together. This is proved if each element is added exactly once."""
     found = by_hand(tmp_path, ROW, body.replace(*change) if change[0] else body, [256], 4, 4, threads, "", target)
     assert found.meant is not None and (found.meant.kind == "proved") == (kind == "proved"), found.line()
 
@@ -333,11 +340,13 @@ PASSED = "__local float part[16]; float a = 0.0f; for (uint k = 0; k < 100; ++k)
     ("1", ("15 - t", "t"), "refuted"),
     ("1", ("15 - t", "14 - t % 15"), "refuted"),
     ("1", ("p0[k * 64 + i]", "p0[k * 64 + (i ^ 1)]"), "refuted"),
-    ("", ("", ""), "refuted"),      # without the reverse, each work-item must read what it has stored
+    ("", ("", ""), "refuted"),    # HLO has no reverse here
     ("", ("15 - t", "t"), "proved"),
 ])
 def test_a_long_reduction_passes_through_shared_memory(tmp_path: Path, dimension: str, change: "Tuple[str, str]", kind: str) -> None:
-    """The reduction belongs to the work-item that stored it, not to the one that reads it."""
+    """A work-item reads a maximum that another work-item has stored. Its elements are those that the other work-item
+    reads.
+    """
     found = by_hand(tmp_path, MAX.replace("={1}\n", f"={{{dimension}}}\n"), PASSED.replace(*change) if change[0] else PASSED, [6400], 64, computations=LARGER)
     assert found.meant is not None and found.meant.kind == kind, found.line()
 

@@ -1,4 +1,4 @@
-"""Test that a sample of the kernels of each set is proved, except those in not_proved.tsv."""
+"""Test that a sample of the kernels of each set is proved. Kernels in not_proved.tsv are exceptions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.certify import sets
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 SEED, COUNT = int(os.environ.get("SETT_SEED", "1")), int(os.environ.get("SETT_COUNT", "10"))
-SAMPLE = 30     # number of kernels that `ninja test` proves
-DEAR = ("sorts",)       # sets whose kernels take long, most of them without a proof
+SAMPLE = 30    # minimum number of kernels that `test_sample` proves
+DEAR = ("sorts",)    # sets that take long, and most of whose kernels are not proved
 
 
 def faults(of: str, count: int, seed: int = SEED, most: int = 1 << 30) -> "tuple[int, list[str]]":
-    """Return the number of kernels in programs drawn from a set, and what is wrong with their verdicts. At most `count`
-    programs are drawn, and no further one after `most` kernels.
+    """Return the number of kernels in some programs of a set, and the verdicts that are failures. The programs are
+    drawn: at most `count`, and no more after `most` kernels.
     """
     known, programs = sets.listed(), sorted(sets.names(sets.SETS[of]()).items())
     found: "list[str]" = []
@@ -37,7 +37,7 @@ def faults(of: str, count: int, seed: int = SEED, most: int = 1 << 30) -> "tuple
 
 
 def test_sample() -> None:
-    """30 kernels of the sets of this project are proved. The seed is fixed."""
+    """At least SAMPLE kernels of this project's sets are proved. The seed is fixed."""
     own = [name for name in sets.SETS if name not in (*sets.OTHERS, *DEAR)]
     number = 0
     for name in own:
@@ -48,7 +48,7 @@ def test_sample() -> None:
 
 
 def test_verdicts_are_judged() -> None:
-    """A kernel that is not proved is a fault if it is not listed, a listed one if it is proved or refuted."""
+    """A verdict is a failure if the kernel is not proved and not listed, or if it is listed, but proved or refuted."""
     key = "loops", "p", "c", "k"
     for kind, reason, wrong in (("PROVED", None, ""), ("UNKNOWN", None, "not listed"), ("UNKNOWN", "why", ""), ("REFUTED", None, "not listed"),
                                 ("REFUTED", "why", "not proved"), ("PROVED", "why", "is proved, but listed"),
@@ -58,7 +58,7 @@ def test_verdicts_are_judged() -> None:
 
 
 def test_listed_kernels_are_of_sets() -> None:
-    """Each kernel in not_proved.tsv belongs to a program of a set of this project, or of one of other projects."""
+    """Each kernel in not_proved.tsv belongs to a program of a set."""
     for of, program, target, kernel in sets.listed():
         assert target.split()[0] in sets.TARGETS and kernel.startswith("sett_"), (of, program, target, kernel)
         assert of in sets.OTHERS or program in sets.names(sets.SETS[of]()), (of, program)
@@ -68,6 +68,7 @@ def test_listed_kernels_are_of_sets() -> None:
 @pytest.mark.skipif(not sets.PEER.exists(), reason="SKIP: no ../shared/peer")
 @pytest.mark.parametrize("of", sets.OTHERS)
 def test_kernels_of_others(of: str) -> None:
-    """The kernels of SETT_COUNT programs of each set of other projects are proved. SETT_SEED selects others."""
+    """The kernels of SETT_COUNT programs of each set from other projects are proved. SETT_SEED selects the programs.
+    """
     _, wrong = faults(of, COUNT)
     assert not wrong, "\n".join(wrong)
