@@ -57,7 +57,8 @@ THE MODEL
                          domain
   sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. Its numbers are computed from a few values of the
                          map. Then sett_nested_map of the result is compared with the given map. If they differ, the error is
-                         SETT_NESTED_ERROR_MAP; if that is not decided, or the map has more than 65536 ids, SETT_NESTED_ERROR_MAP_SIZE
+                         SETT_NESTED_ERROR_MAP; if that is not decided, or the map has more than 65536 subgroups or threads, it is
+                         SETT_NESTED_ERROR_MAP_SIZE
   sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map composed with
                          sett_layout_map. If the nested layout has more elements than the array, those outside the array are outside the domain
 
@@ -228,10 +229,11 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  *     CuTe with coordinates as strides, where the modes are register, lane, warp, block in this order.
  * The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part is
  * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
- * Method: no points are visited if both layouts are sums of digits ((input / low) mod size) * stride that divide each other, or if both are XORs of
- * one basis value per input bit. Other pairs (a swizzle whose sums carry, tiles that do not divide each other) may be compared point by point, up to
- * the first 2^18 points. If there are more points, equal offsets may still be proved by sett_map_equal, but not for CuTe layouts. The witness of a no
- * is the first point that differs, in a's order of points: in CuTe layouts the first mode is the fastest, in arrays the last dimension. */
+ * Method: no points are visited if both layouts are sums of digits ((input / low) mod size) * stride in which each low is a multiple of low * size of
+ * the next lower digit, or if both are XORs of one basis value per input bit. Most other pairs (a swizzle whose sums carry, tiles whose sizes do not
+ * divide each other) are compared point by point, up to the first 2^18 points. If there are more points and the first 2^18 do not differ, the answer is
+ * yes if sett_map_equal proves it (tried only for offsets, and not for CuTe layouts), and otherwise undecided. The witness of a no is the first point
+ * that differs, in a's order of points: in CuTe layouts the first mode is the fastest, in arrays the last dimension. */
 SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,
@@ -252,7 +254,8 @@ typedef struct sett_any_made {
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
  *     Arrays of XLA:    The element type becomes f32.
  *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
- *                       not divide the sizes, all swizzles of CuTe are tried. If none fits, the answer is no. Some functions would need two swizzles.
+ *                       not divide the sizes, all swizzles of CuTe are tried. If no swizzle fits, the answer is no, even if a
+ *                       pair of swizzles would.
  *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
  *     Tags, XLA:        The layout is padded if only padding gives these offsets.
