@@ -977,9 +977,9 @@ class Comparison:
         return made
 
     def _largest(self, top: Expression, wanted: "List[Bag]", which: int) -> object:
-        """Return the key of a choice, such as a maximum: the set of the elements among which it chooses. Return None if
-        the choice is HLO's, but no reduction; or if it is the text's, and no reduction of HLO chooses among the same
-        elements.
+        """Return a key for a choice, such as a maximum: it contains the set of the elements among which is chosen. Only
+        two kinds of choices have a key: reductions of HLO, and choices of the text among the same elements as such a
+        reduction. Return None for other choices.
         """
         if which < 0 and not top.parts[0].startswith("reduce "):
             return None
@@ -1100,7 +1100,7 @@ class Comparison:
         return made
 
     def different(self) -> "List[Condition]":
-        """Return the conditions that some pair's addresses differ. All of them must be impossible."""
+        """Return for each pair of addresses the condition that they differ. A proof must show that none can hold."""
         found: "Dict[Condition, None]" = {}
         for forms in self.forms.values():
             first, *others = forms

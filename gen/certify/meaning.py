@@ -957,7 +957,7 @@ class Meaning(Walk):
 
 
 def _in_range(term: Term, type: Int) -> Term:
-    """Return a term; a constant that is stored modulo 2^bits is brought into the range of its type."""
+    """Return a term with the same value modulo 2^bits. If it is a constant, it is in the range of its type."""
     if term.is_constant and type.signed and term.constant > type.range[1]:
         return number(term.constant - (1 << type.bits))
     return term

@@ -180,7 +180,7 @@ class Element:
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.integers: "Dict[Tuple[Expression, str], Term]" = {}
         self.first: "Dict[int, int]" = {}
-        # for each parameter of a called computation: the operands of all calls
+        # for each parameter of a called computation: the operands of the call. Several calls must have the same operands.
         self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}
         count = 0
         for parameter_of in computation.parameters:
@@ -441,7 +441,7 @@ class Element:
         first: "List[Expression]",
         element: "Callable[[Index], List[Expression]]",
     ) -> Expression:
-        """Return the combination by `op` of the elements that `element` returns for all indices in a box."""
+        """Combine by `op` the elements that `element` returns for all indices in a box. Return the expression."""
         if math.prod(sizes) <= MOST_LISTED:
             listed = []
             for at in itertools.product(*(range(n) for n in sizes)):
@@ -676,7 +676,7 @@ def compared(direction: str, dtype: str, a: Expression, b: Expression) -> "Optio
 
 
 def _signed(term: Term, dtype: str) -> Term:
-    """Return a term; a constant that is stored modulo 2^bits is brought into the range of its type."""
+    """Return a term with the same value modulo 2^bits. If it is a constant, it is in the range of its type."""
     bits = BITS[dtype]
     if dtype[0] == "s" and term.is_constant and term.constant >> bits - 1:
         return number(term.constant - (1 << bits))

@@ -383,8 +383,8 @@ def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", so
     """Return true if two accesses are proved to touch no common element when variables in `who` differ.
 
     The offsets are split like mixed-radix numbers: if x = n F + G and 0 <= G < n, then x determines F and G. For
-    strides n in an offset, the solver is asked whether 0 <= G < n. In the end it is asked whether all parts can be
-    equal although variables in `who` differ.
+    strides n in an offset, the solver is asked whether 0 <= G < n. In the end it is asked whether the offsets of both
+    accesses can have the same parts F and G although variables in `who` differ.
     """
     unit = gcd(a.unit, b.unit)
     factors = a.unit // unit, b.unit // unit

@@ -584,8 +584,9 @@ class Semantics:
     def _ask(
         self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str, own: bool
     ) -> "Tuple[Answer, Printer, Any, Digits]":
-        """Ask whether one side reads an element that the other side does not read, for one of these elements of a
-        store. own: true if the one side is the text; false if it is HLO.
+        """Ask whether the text reads an element that HLO does not read, for any lane in `lanes`.
+
+        own: if it is false, ask whether HLO reads an element that the text does not read.
         """
         sides = [(lane, *((lane.does, lane.says) if own else (lane.says, lane.does))) for lane in lanes]
         parts: "List[object]" = [*given]

@@ -18,7 +18,8 @@ _numbers = itertools.count()
 class Atom:
     """A part of a term.
 
-    kind: var, div, mod, quo, mul, ite, and, or, xor.
+    kind: var (a variable), div and mod (by a constant), quo (a quotient by a term), mul, ite (if, then, else), and, or,
+        xor (bitwise).
     of: its operands.
     known: true if ids and steps of loops determine the value. It is false for a value from memory, and for a value
         that the walk does not follow.

@@ -28,7 +28,7 @@ from gen.certify.values import Access, Address, Cell, Either, Found, Lanes, Memo
     Value
 from gen.certify.types import INT, LONG, ULONG, Array, Float, Int, Pointer, Record, Type, Vector, Void, least, size
 
-MOST_STEPS = 300_000    # a walk gives up after this number of nodes
+MOST_STEPS = 300_000    # a walk gives up after this number of nodes of the syntax tree
 # Maximum number of walks of a kernel. In the second half of them, a range that grows becomes the full range of its
 # type.
 MOST_TURNS = 12
@@ -118,7 +118,8 @@ class Walk:
             self.loaded: "Dict[object, Value]" = {}
             self.stores: "Dict[object, _Stored]" = {}       # the last store to each private array
             self.active: "Set[Atom]" = set()    # the steps of the loops around the current place
-            self.recent: "Dict[object, Value]" = {}    # values of private memory at known places, since the last store
+            # for places in private memory: the values that reads return until the next store
+            self.recent: "Dict[object, Value]" = {}
             self.trying = 0
             # ids of the syntax trees of reads that are only guesses, because a compare-and-swap checks the value (see
             # `_guesses`)
@@ -343,8 +344,8 @@ class Walk:
         return bool(terms.all_free([*parts, *self.path]) & self.found.varying)
 
     def _observed(self, value: Number, at: Token) -> Term:
-        """Return the term of an integer whose exact value matters: elsewhere, its residue modulo 2^bits is enough. If
-        the term is not known to be in the range of the integer's type, an obligation is added.
+        """Return the term of an integer that is used where its exact value matters, and not only its residue modulo
+        2^bits. If the term is not known to be in the range of the integer's type, an obligation is added.
         """
         assert value.term is not None and isinstance(value.type, Int)
         lo, hi = value.type.range
@@ -1168,8 +1169,8 @@ class Walk:
         return terms.quotient(distance + number(abs(by) - 1), abs(by))
 
     def _limit(self, node: Node, variable: Cell, changed: "Set[str]") -> "Optional[Tuple[str, Term]]":
-        """Return the comparison and the limit in a condition on the loop's variable. Return None if the loop may
-        change the limit.
+        """Return the comparison operator and the limit in a condition on the loop's variable: < and n for i < n. Return
+        None if the loop may change the limit.
         """
         op, left, right = node.parts if node.kind == "binary" else ("", None, None)
         if op not in ("<", "<=", ">", ">=") or _names(node) & (changed - {variable.name}):
@@ -1200,8 +1201,8 @@ class Walk:
         return most
 
     def _inductive(self, body: Node, step: "Optional[Node]", changed: "Set[str]") -> "Dict[str, Tuple[str, Node]]":
-        """Return, by name, the variables that a loop changes by a single statement x += e or x -= e in which e is
-        loop-invariant: the operator, and e.
+        """Return the variables that a loop changes by a single statement x += e or x -= e with a loop-invariant e. The
+        result maps the name of a variable to the operator and e.
         """
         found: "Dict[str, Tuple[str, Node]]" = {}
         top = list(body.parts[0]) if body.kind == "block" else [body]
@@ -2031,8 +2032,8 @@ class Walk:
         return self._fresh(type, True)
 
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
-        """Return the value of a call whose body was walked, of a function that depends only on its arguments.
-        Subclasses add an expression.
+        """Return `result`, the value of a walked call of a function that depends only on its arguments. Subclasses add
+        an expression to it.
         """
         return result
 
