@@ -1797,7 +1797,7 @@ SETT_INLINE int settp_map_kind(const sett_map *map, int variable) {
   return variable < map->dims ? 0 : variable < map->dims + map->ranges ? 1 : 2;
 }
 
-/* Count one variable less of a kind. */
+/* Decrease the number of variables of a kind by 1. */
 SETT_INLINE void settp_map_less(sett_map *map, int kind) {
   --*(kind == 0 ? &map->dims : kind == 1 ? &map->ranges : &map->rts);
 }
@@ -2603,7 +2603,7 @@ typedef struct settp_map_memo {
   uint32_t hash;
 } settp_map_memo;
 
-/* a constraint: lin is in `in`. lin has no constant, and its coefficients have no common divisor */
+/* The constraint that the form lin lies in the interval `in`. The form has no constant, and its coefficients have no common divisor. */
 typedef struct settp_map_known {
   sett_map_interval in;
   int32_t lin, spare;
@@ -3174,7 +3174,7 @@ SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, i
   return moves;
 }
 
-/* Return 1 if k divides the constant of rest, so that it is moved into inner as well. *up receives the constant that inner then has. */
+/* Return 1 if the constant of rest moves into inner, too, because k divides it. Then *up is the new constant of inner. */
 SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
                                            int64_t *up) {
   int64_t constant = e->lin[rest].constant;
@@ -3199,7 +3199,7 @@ SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, 
   return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
 }
 
-/* Return rest without the terms and the constant that were moved. */
+/* Return the form rest without the terms, and without the constant, that moved into inner. */
 SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                           int32_t rest) {
   int32_t j, n = 0, count = e->lin[rest].count;
@@ -6037,7 +6037,7 @@ SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_
       (void)settp_map_cross_names(e, l);
       i = j = SETTP_MAP_MOST_TERMS;
     }
-  do { /* take the digit that leaves the fewest terms; among equals, that with the smallest divisor */
+  do { /* take the digit that leaves the fewest terms; if several do, take the digit with the smallest divisor */
     best = SETTP_MAP_NONE;
     for (i = 0; i < e->lin[rest].count; ++i) {
       settp_map_term x = e->term[e->lin[rest].first + i];
@@ -9374,7 +9374,7 @@ SETT_INLINE int64_t settp_map_difference(int64_t a, int64_t b, int64_t beyond) {
 }
 
 typedef struct settp_map_random {
-  uint64_t state; /* not 0 */
+  uint64_t state; /* never 0, because the generator would then return 0 forever */
 } settp_map_random;
 
 SETT_INLINE int64_t settp_map_draw(settp_map_random *r, int64_t lo, int64_t hi) {
@@ -12293,7 +12293,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
       if (answer.yes || answer.no) points = 0; /* the answer is known, so no point is tested */
     }
-    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* otherwise, point is the witness */
+    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* if points is 0, `point` may hold a witness: keep it */
     for (round = 0; points && (points <= SETTP_MAP_MOST_POINTS || round < SETTP_MAP_MOST_SAMPLES); ++round) {
       if (settp_map_differs_at(simple, given, point, values)) {
         answer = settp_map_no("they differ");
@@ -12305,7 +12305,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
         break;
       }
       settp_map_draw_point(&random, &box, point);
-      for (i = 1; i < n && round % 4 == 3; ++i) { /* draw near the diagonal, because minima often change sides there */
+      for (i = 1; i < n && round % 4 == 3; ++i) { /* near the diagonal: there the two sides of a min are often equal */
         int64_t beside = settp_map_sat_add(point[0], settp_map_draw(&random, -4, 4));
         point[i] = beside < bounds[i].lo ? bounds[i].lo : beside > bounds[i].hi ? bounds[i].hi : beside;
       }
