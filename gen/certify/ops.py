@@ -180,7 +180,7 @@ class Element:
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.integers: "Dict[Tuple[Expression, str], Term]" = {}
         self.first: "Dict[int, int]" = {}
-        # for each parameter of a called computation: the operands of the call. Several calls must have the same operands.
+        # for each parameter of a called computation: the operands of the call, which are the same for several calls
         self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}
         count = 0
         for parameter_of in computation.parameters:
