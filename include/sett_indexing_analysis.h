@@ -114,7 +114,7 @@ THE MODEL
   source), and has the op. sett_analysis_whole finds, for each value, the set of maps from a root to this value. It starts with
   the identity at the root. For each edge, it composes the maps from the root to the user with the map of the edge, and adds
   the results to the set of the source. With from_root = 0, all maps lead in the opposite direction, to the root. If two paths
-  have equal maps (by their simplified text), the set has one of them. So the set of a parameter says which elements of the
+  have equal maps (by their simplified text), the set has one of them. The set of a parameter says which elements of the
   parameter each element of the root reads. With from_root = 0, the set of a value says which elements of the root are computed
   from each element of the value. A fusion with several results has several roots, and sett_analysis_merge joins their sets. If
   a runtime variable reads a constant or an iota, also through ops that only move elements (copy, reshape, slice, ..), the
@@ -420,7 +420,7 @@ typedef struct sett_analysis_memory {
 
 /* Result of sett_analysis_coalesced.
  *     warps, bits, transactions, least:  sums over all warps. bits counts an element once per warp. least is the fewest possible transactions.
- *     worst, worst_least, worst_bits:    transactions, least and bits of the worst warp.
+ *     worst, worst_least, worst_bits:    transactions, least and bits of the worst warp: a warp with the largest value of transactions - least.
  *     strided, stride:                   strided is 1 if adjacent lanes of the worst warp are always `stride` elements apart.
  *     group, apart:                      group is at least 2 if the lanes of the worst warp form groups of `group` lanes with one stride, and the groups
  *                                        are `apart` elements apart; otherwise group is 0. */

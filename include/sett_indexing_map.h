@@ -48,7 +48,7 @@ THE MODEL
   operator + - * floordiv mod ceildiv min(a, b) max(a, b) -x, a xor b. floordiv may be written // or /, and mod %. A divisor may be any expression.
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
            a xor b (the parser also accepts ^) is the exclusive or of 64 bits in two's complement, so it has a value for all a and b. Its precedence
-           is lower than that of + and -, as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), and is printed so.
+           is lower than that of + and -, as in C and Python: r * 8 + c xor r mod 8 is printed as (r * 8 + c) xor (r mod 8).
            A swizzle is x xor ((x floordiv P) mod N) * T, where P, N and T are powers of two.
   handle   An expression is a handle: the number of a node in the caller's arena. Equal nodes have equal handles.
   domain   The domain is the set of all points inside the bounds where every constraint holds. A point where a constraint does not hold is outside,
@@ -376,9 +376,9 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
 /* Remove a variable of the given kinds if no result contains it, and if the constraints that contain it have only removed variables.
- * Nothing is simplified. A constraint that contains only removed variables is dropped if some point satisfies it. If no point does, the map is KNOWN
- * EMPTY. If neither is decided, its variables stay. If removed is not NULL, it is an array of flags, one per variable; the flag of each removed
- * variable becomes 1.
+ * Nothing is simplified. Constraints that share variables form a group. A group that contains only removed variables is dropped if some point
+ * satisfies all its constraints. If no point does, the map is KNOWN EMPTY. If neither is decided, the variables of the group stay. If removed is not
+ * NULL, it is an array of flags, one per variable; the flag of each removed variable becomes 1.
  * Law: the domain is the projection of the old domain, and the values are the same.
  *     (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5]
  */
@@ -2464,7 +2464,8 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 /* ======================================================================= bodies: normal form ====
 
 THE NORMAL FORM
-  sett_map_simplify turns each expression into a form, from its operands upwards, and prints the forms of all results and constraints.
+  sett_map_simplify turns each expression into a form, from its operands upwards. At the end, the forms of all results and constraints are turned back
+  into expressions; here and in the code, this is called printing.
   form         A form is a constant plus a sum of terms k * atom. Each atom occurs once. An atom is a variable, a quotient, a product, a minimum or
                maximum, or an operation that no rule writes in another way. Equal forms have the same number (hash consing); a form or quotient
                that already has a number is called known.
@@ -2476,15 +2477,17 @@ THE NORMAL FORM
   product      A product of sums is a sum of products of atoms (M1).
   min and max  Nested minima and maxima are one maximum of minima of forms, or one minimum of maxima, whichever has fewer forms. No form in it
                bounds another one. Common terms, the smallest constant and the common divisor of all its forms stand outside (N1 to N6).
-  xor          The operands are read as bits. Adjacent bits of one source are a digit; every other bit is an atom, a sum of bits modulo 2 (X1 to X4).
+  xor          The operands are read as bits of sources. A source is a variable, or another form whose bits cannot be written by bits of other forms.
+               Adjacent bits of one source x become a digit, (x floordiv 2^p) mod 2^n. Every other bit becomes an atom: a sum of bits of sources,
+               modulo 2 (X1 to X4).
   constraints  In P in [l, h], P has no constant, and its coefficients have no common divisor. No constraint is implied by the bounds. Bounds and
                residue classes of variables are as narrow as C1 to C9 make them. First, bounds and
                constraints are simplified until nothing changes; then the results are simplified.
-  cost         Of two equal forms, the cheaper one is taken: the one with quotients nested less deep; if equal, with fewer atoms of that depth; if
-               equal, with less total size; if equal, with fewer terms.
+  cost         Of two forms with equal values, the cheaper one is taken: the one with quotients nested less deep; if equal, with fewer atoms of that
+               depth; if equal, with less total size; if equal, with fewer terms.
   proof        A rule with a condition on values is applied only if the condition is proved, by intervals (I1 to I5, I7) or by enumeration (I6).
-  print        Of the texts that P1 to P13 find for a form, the one with the fewest operators, variables and numbers is printed; if equal, the one
-               with the smaller divisors. Quotients and their dividends become mod, common factors are taken out of sums, and summands are moved into
+  print        Of the expressions that P1 to P13 find for a form, the one with the fewest operators, variables and numbers is printed; if equal, the
+               one with the smaller divisors. Quotients and their dividends become mod, common factors are taken out of sums, and summands are moved into
                or out of a min or max.
   order        Summands are printed in the order of settp_map_order: sums and products first, then mod, floordiv, ceildiv, min, max, xor, then
                variables by index. The first summand is a positive one if there is one, and the constant is the last one.

@@ -53,8 +53,8 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      No document describes VMFMA, which is executed as two f16 instructions or as one f8 instruction. Its formula above is the
-      order of k of these instructions.
+      No document describes VMFMA, which is executed as two f16 instructions or as one f8 instruction. Its formulas above give
+      the order of k of these instructions.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
       lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). If
       the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the
@@ -100,8 +100,8 @@ ARGUMENTS (in all sett headers)
   an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  If a request is not possible, the function returns a failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or an error of
-  sett_nested_contract.
+  If a request is not possible, the function returns a failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, PTX, LOOPS, or an
+  error of sett_nested_contract.
 
 LIMITS
   Only the instructions of the table are known. The limits of sett_nested_layout.h also hold.

@@ -374,8 +374,8 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
  * sizes up to 65536, and returns ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout.
  * For (4,6,8):(2,3,5) o 6:3 it returns (2,3):(6,3), which is wrong at 2. And it composes b mode by mode even if the sum of the values of b's modes
  * carries from one mode of a into the next.
- * If b is a tile or a tuple of tilers, each mode is composed with its tiler, and modes without a tiler are dropped. If b has a swizzle, the result is
- * the chain a o 0 o b. A mode of size 1 may have any stride, and gets that of CuTe. */
+ * If b is a tile or a tuple of tilers, each mode of a is composed with its tiler; _ leaves a mode unchanged, and modes after the last tiler are
+ * dropped. If b has a swizzle, the result is the chain a o 0 o b. A mode of size 1 may have any stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
 /* Return the complement of a: R enumerates offsets that a leaves out, in ascending order, and has only offset 0 in common with a. bound limits the

@@ -169,8 +169,8 @@ RELATIONS
   differ, or an element and its two positions. The position of element k is the sum of digit * stride over the digits of k in a
   mixed radix. If both shapes have the same digits and strides, the answer is yes. Otherwise, for each digit, the elements just
   before and after its first change are compared, then elements at which two digits are 1. This finds nearly every difference.
-  If none of these elements differs, every run of both shapes is compared. Only this comparison of runs, and a * that couples
-  dimensions, may end as "not decided", after SETT_TILE_WALK steps.
+  If none of these elements differs, every run of both shapes is compared. In split arrays, and if a * couples dimensions, all
+  elements are compared instead. Both comparisons stop after SETT_TILE_WALK runs or elements; the answer is then "not decided".
 
   An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
   tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for any size.
@@ -233,11 +233,13 @@ LAWS (tests/layouts/tile_test.c makes random layouts and tests every element and
   3 cover         the positions of all indices are distinct and in [0, positions). At all other positions, element finds padding.
   4 definition    position(i) is the position of element i after loops have padded, reshaped and transposed the array for each tile.
   5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
-  6 strides       yes if and only if position is linear in the index; the element in a "no" is a counterexample.
+  6 strides       after a yes of sett_tile_byte_strides, the first byte of every element is the sum of index * stride. After a no,
+                  elements are not whole bytes, or the element in the answer is a counterexample.
   7 parts         every index is in exactly one part, no two indices of a part have the same position; whole(part(i)) is i.
-  8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
-  9 transpose     yes exactly for the permutations that leave the bits of every element in place; so the answer is yes for the
-                  shape that sett_tile_permute returns.
+  8 same_bytes    after a yes, both memories agree bit by bit. After a no, the shapes are not the same bytes (see
+                  RELATIONS); if the reason names an element, it is a counterexample.
+  9 transpose     after a yes, the permutation leaves the bits of every element in place; after a no, it does not (or the types
+                  differ, if they are compared). The answer is yes for the shape that sett_tile_permute returns.
   10 decompose    sett_tile_decompose writes a bitcast as steps (reshapes and transposes), none of which moves a byte. If some order of
                   the dimensions makes the reshape a bitcast, sett_tile_align finds a layout or answers "not decided".
   11 device       the device functions return the same values as the host functions.
@@ -936,8 +938,8 @@ SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
 /* Return 1 + the last position that holds an element. A copy may end there if it may leave out trailing padding. */
 SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
-/* Write the distance in bytes between adjacent elements along each dimension. The answer is yes exactly if elements take whole bytes and the first
- * byte of every element is the sum of index * stride. If the answer is not yes, all strides are -1. (To get the stride in elements of a single
+/* Write the distance in bytes between adjacent elements along each dimension. After a yes, elements take whole bytes, and the first byte of
+ * every element is the sum of index * stride. If the answer is not yes, all strides are -1. (To get the stride in elements of a single
  * dimension, apply sett_map_strides to the map that sett_layout_map in sett.h returns.) A dimension of size 1 gets stride * size of the next more
  * minor dimension, or 0 if this does not fit in 64 bits. */
 SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
