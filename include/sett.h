@@ -39,7 +39,7 @@ THE MODEL
       f32[3,5]{1,0:T(2,2)}   (d0, d1) -> ((d0 floordiv 2) * 12 + (d1 floordiv 2) * 4 + (d0 mod 2) * 2 + d1 mod 2), ...
   sett_layout_unmap      (d0) -> (i0, .., in): from positions to logical indices; constraints exclude padding
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
-  Both maps follow the definition of tiles literally and are not simplified; sett_map_simplify does that.
+  Both maps follow the definition of tiles literally. sett_map_simplify simplifies them.
   sett_layout_order      from logical indices to indices in memory order (the most major first), or back. Without tiles, this is a
                          transpose. With tiles, a linear position takes the place of the index in memory order
   sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory: linear
@@ -57,8 +57,8 @@ THE MODEL
                          domain
   sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. Its numbers are computed from a few values of the
                          map. Then sett_nested_map of the result is compared with the given map. If they differ, the error is
-                         SETT_NESTED_ERROR_MAP; if that is not decided, or the map has more than 65536 subgroups or threads, it is
-                         SETT_NESTED_ERROR_MAP_SIZE
+                         SETT_NESTED_ERROR_MAP. If the comparison is undecided, or the map has more than 65536 subgroups or threads, the
+                         error is SETT_NESTED_ERROR_MAP_SIZE
   sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map composed with
                          sett_layout_map. If the nested layout has more elements than the array, those outside the array are outside the domain
 
@@ -72,8 +72,8 @@ THE MODEL
       {dim0 = [[1], [3]]} -> {offset = 4}   to CuTe      S<1,0,1> o 0 o 4:1
       2x17x3x3@aBcd16b                      to CuTe      no: the digits do not divide the size of their dimension: ..
 
-  sett_any_move          the cheapest plan that moves an array from one distribution over threads to another, by registers, shuffles or
-                         shared memory (sett_move.h)
+  sett_any_move          the cheapest plan found that moves an array from one distribution over threads to another, by registers, shuffles
+                         or shared memory (sett_move.h). A cheaper plan may exist
       {register = [[1]], lane = [[2]]} -> {d = 4}   {register = [[2]], lane = [[1]]} -> {d = 4}   1 shuffle
   sett_any_reorder       how an array in memory is moved from one layout to another by sett_relayout.h. The padding of a oneDNN tag is not
                          read; in the destination, the caller sets it to 0 (see sett_any_reordered)
@@ -92,16 +92,16 @@ FUNCTIONS
 LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
   1 maps_agree     sett_layout_map has the values of sett_tile_position, and sett_layout_unmap those of sett_tile_element. Padding is
                    outside the domain of sett_layout_unmap.
-  2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
-                   the map of l.
-  3 same           (tests/layouts/test_convert.py) the answer of sett_any_same is that of an enumeration, and its witness is the first point
-                   at which the layouts differ.
-  4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function, and can be converted back to the same
-                   function. The values in a no are values of the given layout.
+  2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) is
+                   a layout with the same map as l.
+  3 same           (tests/layouts/test_convert.py) a yes or no of sett_any_same agrees with an enumeration of all points. A witness is the
+                   first point at which the layouts differ.
+  4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function. Converting it back to the first
+                   notation is never answered by no, except for padded layouts of Triton. The values in a no are values of the given layout.
   5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as plain loops that compute the op,
                    from output to operand and back. It does not relate padding to anything.
-  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables (sett_move_table) of both layouts, except that
-                   elements may also be placed in shared memory as sett_notation_shared places them.
+  6 move           (tests/layouts/test_move.py) sett_any_move returns the plan that sett_move_plan makes from tables (sett_move_table) of
+                   both layouts, except that elements may also be placed in shared memory as sett_notation_shared places them.
   7 reorder        (tests/layouts/test_move.py) sett_relayout_run, with a plan for the two shapes that sett_any_reorder(a, b) returns, moves every
                    element from its offset in a to its offset in b. It may set other places of b to the fill element, but writes no other value.
 
@@ -221,7 +221,8 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
 /* Compare two layouts as functions. A layout is one of two kinds of function, and layouts of different kinds are never equal.
  * The first kind is an offset as a function of the logical index. These layouts are of this kind:
  *     CuTe, strides, oneDNN tags and arrays of XLA;
- *     linear layouts whose only output is `offset`, or whose only input is `offset` (these are inverted).
+ *     linear layouts whose only output is `offset`;
+ *     linear layouts whose only input is `offset`, which are inverted.
  * The second kind is a logical index as a function of the owner (register, lane, warp, block):
  *     Triton's distributions over threads;
  *     IREE, where a slot is the register, a thread the lane, and a subgroup the warp;
@@ -253,8 +254,8 @@ typedef struct sett_any_made {
 } sett_any_made;
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
  *     Arrays of XLA:    The element type becomes f32.
- *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
- *                       not divide the sizes, all swizzles of CuTe are tried. If no swizzle fits, the answer is no, even if a
+ *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or has digits
+ *                       that do not divide the size of their dimension, all swizzles of CuTe are tried. If no swizzle fits, the answer is no, even if a
  *                       pair of swizzles would.
  *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
@@ -265,7 +266,8 @@ typedef struct sett_any_made {
  * layout reorders the digits of a dimension or XORs its bits. Some of XLA's tiles give such layouts, but no search for these tiles is made. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
-/* Return the cheapest plan that moves an array from distribution a over threads to distribution b. sett_move_plan makes it from tables of both layouts.
+/* Return the plan that sett_move_plan makes to move an array from distribution a over threads to distribution b. It may place elements in shared memory
+ * also as sett_notation_shared places them.
  *     bits:   size of an element.
  *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) have only threads. If neither layout has
  *             lanes: 64 if an IREE layout has 33 to 64 threads; the number of threads of a (thread, value) layout if it is below 32 and not below
@@ -276,7 +278,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  *     CuTe with coordinates:   its modes are register, lane, warp, block in this order.
  *     CuTe with two modes:     (thread, value). The result is an integer: the linear index, in which the first dimension is fastest.
  * Ids of IREE wrap. In the other layouts, a thread beyond the last holds no element, so the numbers of warps may differ, and the threads of a CuTe
- * layout need not fill their warps. If an array's sizes are not powers of two, registers of Triton that are outside the array hold no element.
+ * layout need not fill their warps. If an array's sizes are not powers of two, a register of a Triton layout whose index is outside the array holds no element.
  * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, or if an element moves to another block. If two
  * blocks move differently, the error is SETT_MOVE_ERROR_BLOCKS. */
 SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);

@@ -1,4 +1,4 @@
-/* sett_move.h - v0.3 - the cheapest move of an array between two distributions over threads, as a plan and as C or CUDA code
+/* sett_move.h - v0.3 - moving an array from one distribution over threads to another: a plan, and its C or CUDA code
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -208,8 +208,8 @@ typedef struct sett_move {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Return the cheapest plan that moves elements of `bits` bits from a to b. The answer is no if b needs an element that a does not have, or if the
- * numbers of lanes or warps, or the arrays, differ. */
+/* Return the cheapest plan found that moves elements of `bits` bits from a to b. A cheaper plan may exist (see "least" in THE MODEL, and LIMITS). The
+ * answer is no if b needs an element that a does not have, or if the numbers of lanes or warps, or the arrays, differ. */
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
