@@ -281,7 +281,7 @@ static const char *sett_what(int t, char *text, size_t size) {
   return text;
 }
 
-// Return true if threads t and u of a warp wait in the same exchange.
+// Return true if threads `t` and `u` of a warp wait in the same exchange.
 static inline bool sett_meet(int t, int u) {
   const sett_thread *a = &sett.thread[t], *b = &sett.thread[u];
   return u < sett.threads && b->state == SETT_EXCHANGE && a->line == b->line && a->mask == b->mask;

@@ -15,7 +15,7 @@ from gen import hlo, pipeline, run
 from gen.run.objects import KernelFile, compiled_kernels
 from gen.targets import c_compiler
 
-TOGETHER = 40  # kernels in a GPU's language that one run of the compiler takes
+TOGETHER = 40  # number of kernels in a GPU's language that one run of the compiler takes
 
 
 def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:

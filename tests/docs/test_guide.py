@@ -123,7 +123,7 @@ def test_links() -> None:
 
 
 def test_names_of_heroes() -> None:
-    """The name of a hero is one word, because reports and manifests separate names by blanks."""
+    """The name of a hero (kernel emitter) is one word, because reports and manifests separate names by blanks."""
     assert all(len(hero.name.split()) == (hero.name != "") for hero in HEROES)
 
 

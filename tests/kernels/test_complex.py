@@ -506,8 +506,9 @@ e {{
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c64", "opencl"), ("c128", "cuda-on-cpu")])
 def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
-    """Constants of infinities and NaN are right. Maximum and minimum compare the real parts, then the imaginary parts,
-    and give NaN if a part is NaN. Parts of real numbers and bits of pred are right.
+    """Constants with parts that are infinities or NaN have the right values. Maximum and minimum compare the real
+    parts, then the imaginary parts, and give NaN if a part is NaN. Real and imaginary parts of real arrays, and
+    bitcast-converts of pred arrays, are right.
     """
     part, code, _, _ = PART[dtype]
     pairs = PAIRS[::3]

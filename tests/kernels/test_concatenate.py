@@ -80,7 +80,8 @@ def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concate
 
 def test_rows() -> None:
     """If the operands' rows are whole cache lines, or each operand is one contiguous part of the result, the kernel
-    needs no assembled rows. Otherwise the nest states the rows with the offset and length of each operand.
+    stores them directly, and `rows` is None. Otherwise it assembles rows of the result in the cache, and `rows` has
+    their number and length, and the offset and length of each operand.
     """
     assert joined("f32[9,16] f32[9,32]", "f32[9,48]").rows is None
     assert joined("f32[9,3] f32[4,3]", "f32[13,3]", 0).rows is None
@@ -89,7 +90,8 @@ def test_rows() -> None:
     assert joined("s8[9,70] s8[9,65]", "s8[9,135]").together
 
 
-# Operands that another hero would write as whole arrays are written to their place in the concatenation.
+# Operands that another kernel emitter (hero) would write as whole arrays are written to their place in the
+# concatenation.
 PADS = """e {
   a = f32[5,5]{1,0} parameter(0)
   b = f32[6,3]{1,0} parameter(1)

@@ -159,7 +159,7 @@ class Draw:
         if last == value and r.random() < 0.3:
             self.lines.append(f"  n = {plain(kind, self.dims)} negate({last})")
             self.lines.append(f"  ROOT t = ({plain(kind, self.dims)}, {plain(kind, self.dims)}) tuple(n, {last})")
-            # give d the layout of the results
+            # `d`, which is now returned too, needs the layout of the results
             self.lines = [line.replace("  d = " + line.split(" ")[4], f"  d = {plain(kind, self.dims)}")
                           if line.startswith("  d = ") else line for line in self.lines]
         else:
@@ -358,7 +358,7 @@ def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 # flags for machines with different instructions
 NO_AMX = "-march=native -mno-amx-tile"
-GROUPS = ("bf16", "s8", "u8")    # types whose products tiles add in groups, by one instruction
+GROUPS = ("bf16", "s8", "u8")    # types for which one instruction adds a group of several products
 MACHINES = ["-march=x86-64", "-march=x86-64-v2", "-march=x86-64-v3", NO_AMX]
 if "avx512bw" in Path("/proc/cpuinfo").read_text():
     MACHINES.append("-march=x86-64-v4")
@@ -390,8 +390,9 @@ def of_groups(seed: int) -> str:
 
 @pytest.mark.parametrize("machine", ["", NO_AMX, *(pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES if machine != NO_AMX)])
 def test_panels_of_groups(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products agree if a work-item copies groups of narrow numbers to a panel of its own, because the elements of a
-    group are not adjacent in memory: with several chunks, blocks of columns, and a last vector that overlaps.
+    """Products of narrow numbers agree if a work-item first copies the numbers that one instruction multiplies (a
+    group) next to each other, because they are not adjacent in memory. The cases have sums in several chunks, blocks of
+    columns, and a last vector of columns that overlaps the one before it.
     """
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
@@ -627,7 +628,7 @@ def as_dot(seed: int) -> str:
     y, y_shape, dims = labelled("bf", [batch, results, *out])
     window = " ".join(f"{name}={'x'.join(map(str, of))}" for name, of in (
         ("size", size), ("stride", [stride for stride, _ in words]), ("rhs_dilate", [dilation for _, dilation in words])))
-    if r.random() < 0.2:    # a convolution with a reversed kernel is not turned into a dot
+    if r.random() < 0.2:    # a convolution with a reversed window is not turned into a dot
         window += f" rhs_reversal={'x'.join(r.choice('01') for _ in range(rank))}"
     lines = [f"  x = {x_shape} parameter(0)", f"  w = {w_shape} parameter(1)",
              f"  c = {y_shape} convolution(x, w), window={{{window}}}, dim_labels={x}_{w}->{y}"]
@@ -819,7 +820,7 @@ ENTRY e {{
 }}
 """
 
-# For each case: the heroes that write the kernels of a product, and its HLO text.
+# For each case: the heroes (kernel emitters) that write the kernels of a product, and its HLO text.
 NAMED: "Dict[str, tuple[List[str], str]]" = {
     "in_place": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
     "cut_columns": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,70]{1,0}", "f32[40,70]{1,0}", ROWS)),
@@ -923,8 +924,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str) -> None:
-    """The kernels of each product are written by the stated heroes. OpenCL has the same heroes, but first converts bf16,
-    which C multiplies in pairs. In C, work-items copy narrow numbers to panels of their own.
+    """The kernels of each product are written by the stated heroes (kernel emitters, gen/heroes). In OpenCL they are
+    the same, but bf16 operands, which C multiplies in pairs, are first converted. In C no kernel packs narrow numbers:
+    each work-item copies them itself.
     """
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
@@ -938,7 +940,9 @@ def test_who_writes_it(name: str) -> None:
 
 @pytest.mark.parametrize("lasting, heroes", [((), ["contraction"]), ((1,), ["loop", "contraction"]), ((0,), ["loop", "contraction"])])
 def test_panels_of_weights(lasting: "tuple[int, ...]", heroes: "list[str]") -> None:
-    """A kernel of its own makes the panels of narrow numbers if an operand is the same for many launches."""
+    """If an operand of a narrow type is the same for many launches, a separate kernel copies it into panels, the order
+    in which tiles read it.
+    """
     (fusion,) = fusions(dot("bf16[64,512]{1,0}", "bf16[512,1024]{1,0}", "f32[64,1024]{1,0}", ROWS))
     fusion.lasting = frozenset(lasting)
     assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == heroes
@@ -1024,8 +1028,8 @@ ENTRY e {{
 
 
 def test_images_share_columns_that_the_cache_does_not_hold() -> None:
-    """If the convolution's kernel does not fit the cache, work-items of two images with the same columns follow one
-    another, and tiles prefetch the next chunk of these columns. If it fits, neither is done.
+    """If a convolution's weights do not fit in the cache, work-items of two images with the same columns follow one
+    another, and tiles prefetch the next chunk of the weights for these columns. If the weights fit, neither is done.
     """
     for features, far in ((512, 128 * 512), (64, 0)):
         (fusion,) = fusions(FAR.format(features))
@@ -1040,9 +1044,9 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_path: Path) -> None:
-    """A tile prefetches one cache line of the next chunk every few steps: every fourth step, or more often if a block
-    has few tiles. In panels the lines are adjacent; in operands that are read in place they are not. The last steps
-    are computed one by one.
+    """A tile prefetches one cache line of the next chunk (part of the sum) every few steps: every fourth step, or more
+    often if a block has few tiles. In panels (copies in the order of reading) the lines are adjacent; in operands that
+    are read in place they are not. The last steps are computed one by one.
     """
     def product(m: int, k: int) -> str:
         return dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},128]{{1,0}}", f"f32[{m},128]{{1,0}}", ROWS)
@@ -1059,8 +1063,8 @@ def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_p
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
-    """Ops after the product are computed tile by tile if one chunk has the whole sum, otherwise from a block's totals
-    in memory.
+    """If one chunk contains the whole sum, ops after the product are computed tile by tile. If the sum has several
+    chunks, they are computed from the totals of a block, which are in memory.
     """
     after = ["  z = f32[] constant(0)", "  zs = f32[70,96]{1,0} broadcast(z), dimensions={}", "  r = f32[70,96]{1,0} maximum(d, zs)"]
     for k, more, by_tile, by_block in ((64, after, True, False), (1000, after, False, True), (64, [], False, False)):
@@ -1070,8 +1074,8 @@ def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
 
 
 def test_tiles_go_through_the_longest_digit() -> None:
-    """The panels of a kernel [features, window] are copied in the kernel's own order. Tiles run along the longest summed
-    dimension, the input features.
+    """If a convolution's weights have the order [features, window], they are copied into panels in this order. Tiles
+    run along the longest summed dimension, the input features.
     """
     (fusion,) = fusions(CONVOLUTION.format("10,11,40", "8,9,70", "size=3x3").replace("3,3,12,20", "70,40,3,3").replace(
         "b01f_01io", "b01f_oi01"))
@@ -1224,7 +1228,8 @@ def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("inputs, each", [(1, 2), (2, 2), (1, 4), (4, 4), (8, 8), (3, 8)])
 def test_parts_of_a_unit_end_with_the_base(inputs: int, each: int) -> None:
-    """If a vector of columns contains several groups, the last element that it reads is the last element of the base.
+    """If a vector of columns contains several feature groups, the last element that the kernel reads is the last
+    element of the convolution's base (its input).
     """
     features = 64 // each * inputs
     (fusion,) = fusions(CONVOLUTION.format(f"10,11,{features}", "8,9,64", "size=3x3").replace("3,3,12,20", f"3,3,{inputs},64").replace(

@@ -79,7 +79,7 @@ def reversed_dot(dtype: str, steps: int) -> str:
             f"  ROOT d = f32[40,64]{{1,0}} dot(r, s), {ROWS}\n}}\n")
 
 
-# For each case: the heroes that write the product's kernels, and the HLO text
+# For each case: the heroes (kernel emitters) that write the product's kernels, and the HLO text
 NAMED: "Dict[str, tuple[List[str], str]]" = {
     "rows": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
     "turned": (["contraction"], dot("f32[67,44]{1,0}", "f32[72,44]{1,0}", "f32[67,72]{1,0}", TURNED)),
@@ -125,8 +125,8 @@ def test_who_writes_it(device: str, part: str, tmp_path: Path) -> None:
 
 
 def check_written(cases: "Dict[str, Tuple[List[str], str]]", device: str, part: str, folder: Path) -> None:
-    """Check that the kernels are written by the stated heroes, and that nvcc compiles the text without a warning and
-    without local memory.
+    """Check that the kernels are written by the stated heroes (kernel emitters), and that nvcc compiles the text
+    without a warning and without local memory.
     """
     for name, (heroes, text) in of_part(cases.items(), part):
         (fusion,) = fusions(text)
@@ -150,7 +150,7 @@ def conv(x: str, w: str, result: str, window: str, labels: str, *after: str, mor
 
 
 NHWC, NCHW, PADDED = "b01f_01io->b01f", "bf01_oi01->bf01", "size=3x3 pad=1_1x1_1"
-# For each case: the heroes that write the convolution's kernels, and the HLO text
+# For each case: the heroes (kernel emitters) that write the convolution's kernels, and the HLO text
 CONVOLUTIONS: "Dict[str, tuple[List[str], str]]" = {
     "padded": (["contraction"], conv("bf16[2,7,9,16]{3,2,1,0}", "bf16[3,3,16,40]{3,2,1,0}", "bf16[2,7,9,40]{3,2,1,0}", PADDED, NHWC)),
     "of_f32": (["contraction"], conv("f32[2,7,9,12]{3,2,1,0}", "f32[3,3,12,20]{3,2,1,0}", "f32[2,7,9,20]{3,2,1,0}", PADDED, NHWC)),
@@ -311,7 +311,7 @@ def test_copies_of_a_window_are_coalesced(labels: str, x: str, w: str) -> None:
         line, step = (result.text for result in copied.results)
         box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in copied.variables) + f", {line} in [0, {count - 1}]"
         batch = "0, " * (len(algebra.info(contraction_gpu.sum_map(nest, k)).variables) - 2)
-        # in the middle of the window, where no element is padding
+        # the accesses in the middle of the window, where no element is padding
         at = algebra.info(compose(f"(th_x, pass) -> ({batch}{line}, {step} + 256), domain: {box}", contraction_gpu.sum_map(nest, k)))
         access = algebra.simplify(f"(th_x)[pass, e] -> ({at.results[0].text} + e), domain: {box}, e in [0, 7]")
         answer = algebra.call("coalescing", "--vector", "e", access, "bf16")

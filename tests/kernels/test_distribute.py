@@ -45,7 +45,9 @@ class Layout(NamedTuple):
         return [math.prod(sizes) for sizes in zip(*self[:5])]
 
     def ids(self) -> Tuple[int, int]:
-        """Return the numbers of subgroup ids and thread ids after which the digits repeat."""
+        """Return the periods of subgroup ids and of thread ids: ids that differ by a multiple of the period have the
+        same elements.
+        """
         return (max([s * n for s, n in zip(self.subgroup_strides, self.subgroup) if n > 1], default=1),
                 max([s * n for s, n in zip(self.thread_strides, self.thread) if n > 1], default=1))
 

@@ -119,7 +119,7 @@ class Drawer:
             steps.append(lambda e, last=size - 1: e.__setitem__(name, (e[a][min(max(e[at][0], 0), last)],)))  # type: ignore[misc]
             size = 1
         elif kind == "dot" and size > 1:
-            rows, turned = size // 2, self.draw.random() < 0.5    # b is [rows, 2], or its transpose
+            rows, turned = size // 2, self.draw.random() < 0.5    # the shape of `b` is [rows, 2] or [2, rows]
             lines.append(f"{name}a = s32[2,{rows}] reshape({a})")
             lines.append(f"{name}b = s32[{'2,%d' % rows if turned else '%d,2' % rows}] reshape({b})")
             lines.append(f"{name}d = s32[2,2] dot({name}a, {name}b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{{int(turned)}}}")

@@ -39,8 +39,8 @@ class Graph:
         return self.add(dims, f"concatenate({', '.join(parts)}), dimensions={{{axis}}}")
 
     def moved(self, x: str, dims: "List[int]", random_: random.Random) -> str:
-        """Return x moved by some elements along one dimension: by a roll, a shift that fills with a constant, a pad of a
-        slice, or an update.
+        """Return the array `x` moved by some elements along one dimension: by a roll, a shift that fills with a
+        constant, a pad of a slice, or an update.
         """
         axis = random_.choice([len(dims) - 1, random_.randrange(len(dims))])
         size = dims[axis]

@@ -155,8 +155,8 @@ ENTRY main {
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_several(target: str, tmp_path: Path) -> None:
-    """Each fusion that is launched has kernels, also inside a called computation; fusions inside fusions are inlined. If
-    the callee has another layout for x, x is copied for the call, and the result c is copied back after it.
+    """Each fusion that is launched has kernels, also inside a called computation; fusions inside fusions are inlined.
+    If the callee has another layout for `x`, `x` is copied for the call, and the result `c` is copied back after it.
     """
     assert [f.name for f in hlo.fusions(hlo.parse(SEVERAL, "m.hlo"))] == ["m_x_in1", "m_c_in1", "m_twice", "m_outer", "m_s"]
     x, a, b = ([float(k % 5 - 2) for k in range(n, n + 6)] for n in (0, 3, 1))

@@ -122,7 +122,7 @@ COMPLEX = """f {
 """
 ADD = "add {{\n  a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT s = {0}[] add(a, b)\n}}\n"
 # One fusion for each op that reads or writes at computed places: at indices from a parameter, in windows, in the
-# operands of a concatenation, in parts of elements.
+# operands of a concatenation, and where a bitcast-convert splits or joins elements.
 OTHERS = {
     "dynamic-slice": "x = f32[40,70] parameter(0)\n  i = s32[] parameter(1)\n  j = s32[] parameter(2)\n"
                      "  ROOT r = f32[9,33] dynamic-slice(x, i, j), dynamic_slice_sizes={9,33}",

@@ -25,8 +25,8 @@ STATE = "(s32[], f32[32,64], f32[64,64])"
 
 
 def loop(name: str, trips: str, body: str, passed: str = "w") -> str:
-    """Return the body and condition of a while loop, whose variables are a counter, x and w. trips: the ops that compute
-    n, the number of iterations; passed: the next w.
+    """Return the body and condition of a while loop, whose variables are a counter, `x` and `w`. trips: the ops that
+    compute `n`, the number of iterations; passed: the next `w`.
     """
     return f"""
 {name} {{
@@ -116,7 +116,7 @@ def writers(steps: "List[Step]", elements: int) -> "List[Launch]":
 
 
 def places(text: str) -> "List[int]":
-    """Return the number of launches that copy w into panels, and how many of them are inside loops."""
+    """Return the number of launches that copy `w` into panels, and how many of them are inside loops."""
     steps = file_of(text).dialects[0].steps
     inside = [step for loop in steps if isinstance(loop, Repeat) for step in all_steps([loop])]
     return [len(writers(steps, 64 * 64)), len(writers(inside, 64 * 64))]
@@ -137,7 +137,7 @@ CASES = {
     "twice": (text_of(loop("outer", TWICE, PRODUCT)), [0, 1]),
     "nested": (text_of(loop("inner", COUNTED, PRODUCT), loop("outer", THRICE, INNER, "v")), [1, 0]),
     "nested in two": (text_of(loop("inner", COUNTED, PRODUCT), loop("outer", TWICE, INNER, "v")), [0, 1]),
-    "changed": (text_of(loop("outer", COUNTED, PRODUCT + NEGATED, "v")), [1, 2]),    # w is also copied into the loop's state
+    "changed": (text_of(loop("outer", COUNTED, PRODUCT + NEGATED, "v")), [1, 2]),    # `w` is also copied into the loop's state
     "in an arm": (text_of(TIMES, loop("outer", COUNTED, SOMETIMES)), [0, 1]),
 }
 
@@ -224,8 +224,8 @@ def test_values_of_weights(target: str, tmp_path: Path) -> None:
 
 
 def test_weights_of_a_loop(tmp_path: Path) -> None:
-    """prepare also copies weights that a loop's body reads, because a copy that is moved before the loop depends only
-    on the weights.
+    """NAME_prepare also copies weights that are constants in a loop's body: once the copy is moved before the loop, it
+    depends only on the weights.
     """
     weights = f"  c = f32[64,64] constant({literal(matrix(64, 64, 5), [64, 64])})\n"
     text = text_of(loop("outer", COUNTED, weights + PRODUCT.replace("(x, w)", "(x, c)")))
@@ -235,7 +235,7 @@ def test_weights_of_a_loop(tmp_path: Path) -> None:
 
 
 def few_rows(of: str) -> str:
-    """Return the text with x of 4 rows and w of 512 rows, both with 512 columns."""
+    """Return the text with `x` of 4 rows and `w` of 512 rows, both with 512 columns."""
     for old, new in (("[32,64]", "[4,512]"), ("[64,64]", "[512,512]")):
         of = of.replace(old, new)
     return of
@@ -249,8 +249,8 @@ def lanes(file: Any) -> "List[Launch]":
 
 
 def test_few_rows_are_packed_where_that_is_done_once() -> None:
-    """For few rows, a matrix that is contiguous along the sum is copied into panels only if the copy is made once for a
-    loop. Otherwise it is read in place.
+    """In a product of few rows, a matrix that is contiguous along the sum is copied into panels only if one copy before
+    a loop serves all iterations. Otherwise it is read in place.
     """
     for name, panels in (("counted", True), ("found", True), ("twice", False), ("changed", False), ("in an arm", False)):
         file = file_of(few_rows(CASES[name][0]))

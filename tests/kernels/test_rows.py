@@ -299,9 +299,9 @@ LATE = {
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """The last stage of a row can run together with the stage before it of the next row. It then computes each result
-    just before the next row's values replace the stored ones. If a result needs more of its row, the last stage runs
-    separately.
+    """The last stage (loop over a row) can run together with the second to last stage of the next row. It then computes
+    each result just before the next row's values replace those that it reads. If a result needs other values of its row
+    too, the last stage runs separately.
     """
     for name, (text, late) in of_part(LATE.items(), part):
         (fusion,) = fusions(text)

@@ -349,8 +349,8 @@ def test_the_order_of_the_reader() -> None:
 
 
 def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stages are joined into strips although a product that they do not need is computed between them. The results of a
-    later stage are compared separately.
+    """Loop nests are computed together, in strips (blocks of rows), although a product that they do not need is
+    computed between them. The results of a later nest are compared separately.
     """
     monkeypatch.setattr(parts, "MOST_TOGETHER", 1)
     (fusion,) = fusions(projected())

@@ -297,14 +297,14 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
         (fusion,) = fusions(text)
         made = pipeline.target_file(fusion, target)
         assert ("load_pieces" in made.text) == (name != "t8"), name    # in t8 only eight rows are adjacent
-        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name    # t0 to t6 load a tile while they store the previous tile
+        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name    # the kernels of t0 to t6 load a tile while they store the previous one
     agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With bursts, the kernel processes two tiles at a time. The first elements of a batch's matrices are at one
-    position in a cache line, at several, or at any.
+    """Transposes whose rows do not begin at cache lines agree. With bursts most of these kernels process two tiles at a
+    time. The matrices of a batch begin at the same position in a cache line, at one of several positions, or anywhere.
     """
     told_of_bursts(bursts, monkeypatch)
     texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"
@@ -399,8 +399,8 @@ LAW = r"""
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("machine", ["native", "x86-64-v3", "x86-64"])
 def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> None:
-    """Elements are interleaved and separated again, registers are joined, and tiles whose rows are in groups of lanes
-    are loaded and stored.
+    """The functions on registers are right: those that interleave or separate elements, those that join registers, and
+    those that load and store a tile with several rows per register.
     """
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")

@@ -152,7 +152,7 @@ def text_of(d: Any, index: str) -> str:
 
 
 def rows_text(d: Any) -> "List[str]":
-    """Return, for each of ROWS, a function that copies 2 * rows rows tile by tile, as a transpose stores them."""
+    """Return, for each of ROWS, a function that copies twice `rows` rows tile by tile, as a transpose stores them."""
     text = []
     for n, (width, lanes, rows, pitch, length, down) in enumerate(ROWS):
         kind, t, full = d.register(f"u{width}", lanes), d.types[f"u{width}"], length // lanes

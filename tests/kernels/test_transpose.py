@@ -225,8 +225,8 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_few_neighbours_whose_places_are_no_single_stride(target: str, device: str, tmp_path: Path) -> None:
-    """Elements that are stored one by one keep their type: 2 or 3 interleaved rows that end inside a step, in a result
-    of four dimensions.
+    """Transposes that interleave 2 or 3 rows agree if rows end inside a step and the result has four dimensions: there
+    the elements are stored one by one, in their own type.
     """
     cases = [("f32", [8, 13, 2, 130]), ("f32", [8, 13, 3, 131]), ("f64", [8, 13, 2, 129]), ("f16", [8, 13, 2, 130])]
     texts = {f"f{k}": channels(t, t, dims, [0, 1, 3, 2]).replace("HloModule drawn", f"HloModule f{k}") for k, (t, dims) in enumerate(cases)}
@@ -293,8 +293,8 @@ def test_side_results() -> None:
 
 
 def test_orders_apart() -> None:
-    """A tile does not transpose along two dimensions at once. If an additional kernel costs less than distant accesses,
-    an additional kernel is written.
+    """One tile cannot transpose two operands that are contiguous along different dimensions of the result. If an
+    additional kernel costs less than reads with large strides, the second operand gets its own kernel.
     """
     (fusion,) = fusions(APART)
     made = pipeline.target_file(fusion, "cuda", "sm_80").kernels

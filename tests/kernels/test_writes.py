@@ -195,7 +195,8 @@ e {
     [(35 * 9, LoopSchedule(threads=2, chunks=3, lanes=16, blocked=True, row=35)), (1023 * 8, LoopSchedule(chunks=4, lanes=16, vec=2, blocked=True, row=1023)),
      (33 * 5, LoopSchedule(threads=8, chunks=2, vec=4, row=33))], ids=str)
 def test_walks(elements: int, loop: LoopSchedule) -> None:
-    """A loop reaches each position once. The algebra proves it, and all values of the kernel's variables are counted.
+    """A loop reaches each position once. gen/algebra.py proves it by an inverse of the loop's index map, and the test
+    counts the positions for all values of the map's variables.
     """
     found = loop.thread_map(elements)
     back = algebra.call("map", "inverse", algebra.call("map", "dims", found))

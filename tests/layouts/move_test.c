@@ -128,7 +128,8 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
 }
 
-/* Return 1 if there is a direct plan with `steps` shuffles of words. */
+/* Return 1 if there is a direct plan with `steps` shuffles of words. Direct: each element goes from a lane that has it
+ * to the lane that needs it, through no third lane. */
 static int direct(const sett_move_table *a, const sett_move_table *b, int parts, int steps) {
   sources s;
   int32_t need[4][4];
@@ -159,7 +160,7 @@ static int direct(const sett_move_table *a, const sett_move_table *b, int parts,
 
 static int32_t element_a[THREADS * REGISTERS], element_b[THREADS * REGISTERS];
 
-/* kind 0: a and b are permutations; 1: b has copies; 2: both have copies */
+/* Fill both tables with random elements. kind 0: `a` and `b` are permutations; 1: `b` has copies; 2: both have copies */
 static void fill(sett_move_table *a, sett_move_table *b, int kind, int elements) {
   int threads = a->lanes * a->warps, i, held = threads * a->registers;
   for (i = 0; i < held; ++i) element_a[i] = i < elements ? i : draw(elements);
@@ -178,8 +179,8 @@ static void fill(sett_move_table *a, sett_move_table *b, int kind, int elements)
   }
 }
 
-/* Mark random registers of b, or all registers of a thread, as needing nothing. Then empty the registers of a whose
- * elements are no longer needed. */
+/* Mark random registers of table `b`, or all registers of some threads, as needing no element. Then mark most registers
+ * of table `a` whose elements are no longer needed as empty. */
 static void thin(const sett_move_table *a, const sett_move_table *b) {
   int threads = a->lanes * a->warps, whole = draw(2), t, r, i;
   for (t = 0; t < threads; ++t) {
@@ -236,7 +237,7 @@ int main(int argc, char **argv) {
     steps = move.shuffles / (widths[w] > 32 ? 2 : 1);
     least = move.least / (widths[w] > 32 ? 2 : 1);
     optimal += steps == least;
-    /* no direct plan needs fewer shuffles than the lower bound */
+    /* no direct plan (see direct()) needs fewer shuffles than the lower bound */
     CHECK(least == 0 || !direct(&a, &b, parts, least - 1));
     ++searched;
     if (steps > 0 && direct(&a, &b, parts, steps - 1)) ++above[w];

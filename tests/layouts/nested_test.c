@@ -68,7 +68,7 @@ static int digit(const model *m, int tile, int stride, int d, int id) {
   return m->f[stride][d] ? id / m->f[stride][d] % m->f[tile][d] : 0;
 }
 
-/* Return 1 if (subgroup, thread) has index x in dimension d: some b, o and e give x in the formula. */
+/* Return 1 if (subgroup, thread) has index `x` in dimension `d`, by trying each batch, outer and element number. */
 static int holds(const model *m, int d, int x, int subgroup, int thread) {
   int b, o, e, s = digit(m, S, SS, d, subgroup), t = digit(m, T, TS, d, thread);
   for (b = 0; b < m->f[B][d]; ++b)
@@ -100,7 +100,7 @@ static int slots_of(const model *m, int subgroup, int thread, int *held) {
   }
 }
 
-/* Return the period of the ids: the smallest shift that changes no digit. */
+/* Return the period of the ids: the smallest p for which id and id + p always have the same elements. */
 static int period(const model *m, int tile, int stride) {
   int p, d, id;
   for (p = 1;; ++p) {
@@ -249,7 +249,8 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
   counts[COPIES] += sett_nested_copies(layout) > 1;
 }
 
-/* The tables agree with element and owner, and a table that is NULL is not written. */
+/* Check that the tables of sett_nested_index agree with sett_nested_element and sett_nested_owner, and that a table that
+ * is NULL is not written. */
 static void check_index(const model *m, const sett_nested_layout *layout) {
   enum { MOST = 24 * 64 * 288 };
   static int64_t element[MOST], owner[CELLS], next[MOST], alone[MOST];
@@ -587,7 +588,7 @@ static void check_same(const model *m, const sett_nested_layout *layout) {
   n.subgroups = period(&n, S, SS);
   n.threads = period(&n, T, TS);
   if (n.subgroups > 24 || n.threads > 64) return;
-  /* if digits differ, they differ below the larger period */
+  /* owners repeat with the period of the ids, so a difference shows within two of the larger periods */
   expected = same_by_loops(m, &n, 2 * (m->subgroups > n.subgroups ? m->subgroups : n.subgroups),
                            2 * (m->threads > n.threads ? m->threads : n.threads), 0);
   answer = sett_nested_same(layout, &other);

@@ -218,7 +218,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
       int64_t piece = (first + k) % plan.pieces;
       sett_relayout_run(&plan, in, out, piece, piece + 1);
     }
-    /* number of pieces that have changed the byte */
+    /* for each byte, probe[] counts the pieces of the plan that change it */
     for (int64_t i = 0; i < to_bytes; ++i) probe[GUARD + shift_to + i] = 0;
     if (plan.pieces <= 24) {
       for (int64_t piece = 0; piece < plan.pieces; ++piece) {

@@ -120,8 +120,9 @@ def linear_table(text: str) -> Table:
 
 
 def mosaic_fields(text: str) -> "tuple[list[int], list[list[int]], list, list, int]":
-    """Parse DIMS@TiledLayout(..). Return the sizes of the array, the tiles, the (digit, copies) of the warps and of the
-    lanes, and the digit of the vector.
+    """Parse DIMS@TiledLayout(..). Return the sizes of the array, the tiles, the (dimension, copies) of the warps and of
+    the lanes, and the dimension of the vector. Dimensions are those of the tiled array, counted from the end (-1, -2,
+    ..).
     """
     dims, text = text.split("@", 1)
     dims = [int(size) for size in dims.split("x")]
@@ -132,7 +133,9 @@ def mosaic_fields(text: str) -> "tuple[list[int], list[list[int]], list, list, i
 
 
 def tiled_shape(dims: "list[int]", tiles: "list[list[int]]") -> "tuple[list[int], list[int]]":
-    """Return the sizes of the digits of a tiled index, most major first, and the array dimension of each digit."""
+    """Return the sizes of the dimensions into which the tiles split an array, most major first, and the array's
+    dimension from which each of them comes.
+    """
     sizes, source = list(dims), list(range(len(dims)))
     for tile in tiles:
         front = len(sizes) - len(tile)
@@ -734,7 +737,7 @@ EMPTY = [  # words of the command, exit status, the answer or its beginning
     (["64x0@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"], 2, "Triton and Mosaic have no empty"),
     (["{register = []} -> {dim0 = 0}"], 2, "expected powers of two"),
     (["at", "0x4@ab", "0,0"], 2, "error: expected a coordinate below the sizes of the layout"),
-    (["at", "(4,0):(1,4)", "9"], 0, "9"),  # as in CuTe, the last mode takes the rest of an integer
+    (["at", "(4,0):(1,4)", "9"], 0, "9"),  # as in CuTe, an integer index may exceed the size: the last mode takes the whole quotient
     (["at", "(0,4):(4,1)", "9"], 2, "error: expected sizes of 1 or more in this operation"),
     (["same", "0x4@ab", "f32[0,4]{0,1:T(8,128)}"], 0, "yes"),
     (["same", "0x4@ab", "4x0@ab"], 1, "no: different sizes"),

@@ -244,9 +244,9 @@ def stretched(table: Table, sizes: "list[int]"):
 def same(a: Table, b: Table, through: str = "") -> bool:
     """Return whether two tables are the same function. In distributions to threads, inputs of size 1 do not count.
 
-    through: a notation that b was converted to and back from, which loses information. CuTe does not give the sizes of
-    the array, the names of the inputs, or a dimension along which nothing moves. In IREE's notation ids wrap, so copies
-    in further lanes are lost.
+    through: a notation to which `b` was converted, and back from it, with some information lost. CuTe does not give the
+    sizes of the array, the names of the inputs, or a dimension along which nothing moves. In IREE's notation ids wrap,
+    so copies in further lanes are lost.
     """
     if a.owners != b.owners:
         return False
@@ -285,8 +285,9 @@ def pieces(values) -> "list | None":
 
 
 def digits_of(part) -> "list[tuple[int, int, int]] | None":
-    """Split a function of one input into digits (low, size, stride), lowest first, or return None. The digits are as
-    large as possible; smaller digits are never needed, because two contiguous digits form one.
+    """Return the digits (low, size, stride), lowest first, whose sum of (input // low % size) * stride is the given
+    function of one input, or None if there are none. The digits are as large as possible; smaller digits are never
+    needed, because two contiguous digits form one.
     """
     digits, low, n, part = [], 1, len(part), part.tolist()
     while low < n:
@@ -301,7 +302,9 @@ def digits_of(part) -> "list[tuple[int, int, int]] | None":
 
 
 def plain_digits(values) -> "list | None":
-    """Return the digits of every input, or None if the table is no sum of digits."""
+    """Return the digits of every input (see `digits_of`), or None if the table is not a sum of functions of one input
+    that have digits.
+    """
     parts = pieces(values)
     digits = parts and [digits_of(part) for part in parts]
     return None if digits is None or None in digits else digits
@@ -352,7 +355,8 @@ def is_tag(table: Table) -> bool:
 
 def may_be_tiles(table: Table) -> bool:
     """Return whether the values have two properties that all arrays of XLA have: the offsets are distinct, and the
-    digits are nested. If tiles do not divide each other, a dimension has no digits, so nothing more is tested.
+    digits (see `digits_of`) are nested: each stride is a multiple of the next smaller one, and at least that stride
+    times its digit's size. If tiles do not divide each other, a dimension has no digits, so nothing more is tested.
     """
     if table.values.flat[0] != 0 or table.values.min() < 0 or pieces(table.values) is None or len(np.unique(table.values)) < table.values.size:
         return False
@@ -400,8 +404,9 @@ def is_linear(table: Table) -> bool:
 
 
 def owner_digits(table: Table) -> "list | None":
-    """Return the digits (low, size, dimension, stride) of each input. Return None unless each digit moves the index
-    along one dimension only and the digits divide the input's size. Digits that move nothing are left out.
+    """Return for each input its digits (low, size, dimension, stride). A digit adds (input // low % size) * stride to
+    the index along one dimension. Digits of stride 0 are left out. Return None if the table is no sum of digits, or if
+    an input's digits overlap or do not divide its size.
     """
     outs = [plain_digits(table.values[..., o]) for o in range(table.values.shape[-1])]
     if None in outs or table.values[(0,) * len(table.inputs)].any():
@@ -428,8 +433,8 @@ def three(table: Table) -> "Table | None":
 
 
 def covers(table: Table, digits: list) -> bool:
-    """Return whether the digits of all inputs fill the array: each element occurs once, except for copies in further
-    lanes and warps.
+    """Return whether the inputs' digits (see `owner_digits`) reach each element of the array exactly once, except for
+    copies in further lanes and warps.
     """
     for o, size in enumerate(table.dims):
         weight = 1
@@ -443,8 +448,9 @@ def covers(table: Table, digits: list) -> bool:
 
 
 def is_mosaic(table: Table) -> bool:
-    """Return whether a TiledLayout of Mosaic has these values. Its tiles allow any order of digits that keeps the order
-    within each dimension. So only the digits of the registers, except the fastest, have to be in order.
+    """Return whether a TiledLayout of Mosaic has these values. Its tiles allow any order of the digits (see
+    `owner_digits`) that keeps the order within each dimension. So only the digits of the register number, except the
+    fastest, have to be in order.
     """
     table = three(table)
     if table is None:
@@ -757,7 +763,9 @@ def spread(shape: list, tile: list, order: list, registers: list, lanes: list, w
 
 
 class Encoding:
-    """An encoding. keys: the attributes in its text; digits(shape): its digits on an array of this shape."""
+    """An encoding of Triton. keys: the attributes in its text; digits(shape): its distribution of an array of this
+    shape, as digits for `owned`.
+    """
 
     def __init__(self, name: str, keys: str, digits, rank: int) -> None:
         self.text, self.digits, self.rank = f"#ttg.{name}<{{{keys}}}>", digits, rank

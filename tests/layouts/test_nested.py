@@ -51,8 +51,8 @@ def text_of(lists: Lists) -> str:
 
 
 def short(s: str) -> str:
-    """Return a layout from a short text of its five tiles and two strides, for instance "2,1 2,4 1,1 16,4 1,4 1,0 1,16";
-    - is an empty list.
+    """Return a layout from a short text of its five tiles and two strides, for instance "2,1 2,4 1,1 16,4 1,4 1,0
+    1,16"; "-" is an empty list.
     """
     return text_of([[] if word == "-" else [int(n) for n in word.split(",")] for word in s.split()])
 
@@ -307,7 +307,7 @@ def test_document_inverse() -> None:
         lists = lists_of(short(text))
         wrong = 0
         for index in box(tuple(shape_of(lists))):
-            digits = index  # one element per thread, so the digit of each dimension is the index
+            digits = index  # one element per thread, so the index is the position in the grid of threads or subgroups
             total = [sum(s * v for s, v in zip(lists[stride], digits)) if max(lists[tile]) > 1 else 0 for tile, stride in ((0, 5), (3, 6))]
             owners = answer("owner", short(text), commas(index)).split("; ")
             assert ints(owners[0]) == [*total, 0] and len(owners) == copies, (text, index, owners)
@@ -359,7 +359,7 @@ def test_operations_peer() -> None:
     seen = set()
     for op, layout, arguments, expected, *_ in peer("iree_layout_ops.tsv"):
         if op == "recombine" or layout.startswith("["):
-            continue  # drawn in nested_test.c
+            continue  # nested_test.c tests recombine with random layouts
         values = ast.literal_eval(arguments.replace("true", "1").replace("false", "0"))
         assert answer(op, layout, commas(values)).split("\t")[0] == canonical(expected), (op, layout)
         seen.add(op)

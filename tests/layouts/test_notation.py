@@ -251,8 +251,8 @@ def test_cute_cases() -> None:
 # verb, words, answer, exit status. The manual of sett_notation_composition names the refusals and values that CuTe's
 # C++ or Python gets wrong.
 OWN = [
-    ("composition", ["(4,6,8):(2,3,5)", "6:3"], "no: ", 1),  # CuTe's C++ gives (2,3):(6,3), which has 3 at 2 instead of 7
-    ("composition", ["(4,2):(1,10)", "(2,2):(1,3)"], "no: ", 1),  # tensor-layouts gives (2,2):(1,3), which has 4 at 3 instead of 10
+    ("composition", ["(4,6,8):(2,3,5)", "6:3"], "no: ", 1),  # CuTe's C++ gives (2,3):(6,3), whose value at 2 is 3 instead of 7
+    ("composition", ["(4,2):(1,10)", "(2,2):(1,3)"], "no: ", 1),  # tensor-layouts gives (2,2):(1,3), whose value at 3 is 4 instead of 10
     ("composition", ["(2,2):(1,1)", "3:1"], "no: ", 1),
     ("composition", ["(4,2,8):(3,12,97)", "3:3"], "3:9", 0),  # pycute refuses this case
     ("composition", ["(5,7):(1,100)", "4:3"], "(2,2):(3,101)", 0),  # CuTe's C++, pycute and tensor-layouts all refuse or are wrong
@@ -272,10 +272,10 @@ OWN = [
     ("left_inverse", ["((2,4),(3,5)):((4,1),(2,8))"], "(2,2,2,5):(2,8,1,24)", 0),  # the strides overlap
     ("left_inverse", ["(2,5):(8,8)"], "(8,5):(0,2)", 0),
     ("left_inverse", ["(1048576,1048576):(1,1)"], "error: not decided", 2),
-    ("left_inverse", ["(3,5):(6,2)"], "error: not decided: expected strides of which each divides", 2),  # CuTe gives (2,3,3):(0,3,1), which has 4 at 20
+    ("left_inverse", ["(3,5):(6,2)"], "error: not decided: expected strides of which each divides", 2),  # CuTe gives (2,3,3):(0,3,1), whose value at 20 is 4
     ("left_inverse", ["(1,2,4):(2@1,1@0,2@0)"], "(8,1):(1,0)", 0),
     ("left_inverse", ["(4,3,4):(1@1,2@0,1@1)"], "((2,3),4):((0,4),12)", 0),
-    ("left_inverse", ["(2,3,1):(2@0,2@0,1@1)"], "error: not decided", 2),  # CuTe gives ((2,3),1):((0,2),0), which has (0,1) at (6,0)
+    ("left_inverse", ["(2,3,1):(2@0,2@0,1@1)"], "error: not decided", 2),  # CuTe gives ((2,3),1):((0,2),0), whose value at (6,0) is (0,1)
     ("composition", ["(4,6):(1,8)", "(2,1):(2,4)"], "(2,1):(2,8)", 0),  # as in CuTe, the stride of a size of 1 is kept
     ("composition", ["(1,4,8):(2,32,4)", "(1):(1)"], "(1):(4)", 0),
     ("logical_divide", ["(8,4):(4,1)", "(2,2,1):(4,2,4)"], "((2,2,1),(2,4)):((16,8,1),(4,1))", 0),
@@ -294,7 +294,7 @@ OWN = [
     ("table", ["(2,3):(1@1,1@0)"], "(0,0),(0,1),(1,0),(1,1),(2,0),(2,1)", 0),
     ("at", ["((2,2),3):((1,6),2)", "1,2"], "5", 0),
     ("at", ["((2,2),3):((1,6),2)", "(1,1),2"], "11", 0),
-    ("at", ["(4,2):(1,9)", "11"], "21", 0),  # the last mode takes the rest of the integer
+    ("at", ["(4,2):(1,9)", "11"], "21", 0),  # the index exceeds the size 8: the last mode takes the whole quotient, 2
     ("at", ["4:9223372036854775807", "2"], "error: a value overflows", 2),
     ("map", ["S<1,0,1> o 0 o 4:1"], "(d0) -> ", 0),
     ("max_common_vector", ["(8,4):(1,8)", "(8,4):(1,16)"], "8", 0),
@@ -406,7 +406,7 @@ def factorisations(size: int) -> "list[tuple[int, ...]]":
 
 
 def exists(value, sizes: "list[int]") -> bool:
-    """Return whether some shape:stride layout has these values, where each leaf of `sizes` may be split into factors.
+    """Return whether some shape:stride layout has these values, where each number of `sizes` may be split into factors.
     All splits are tried.
     """
     points = list(itertools.product(*map(range, sizes)))
@@ -433,7 +433,7 @@ def test_drawn_compositions() -> None:
     right = refused = 0
     for (a, b), said in zip(pairs, answers("composition", [list(pair) for pair in pairs])):
         outer, inner = chain_of(a), chain_of(b)
-        # where b goes beyond a's size, CuTe's value depends on how a is coalesced, so these pairs are skipped
+        # if a value of `b` is beyond the size of `a`, CuTe's result depends on how `a` is coalesced, so such pairs are skipped
         want = [model(outer, model(inner, i)) for i in range(product(inner[0][0]))]
         if max((model(inner, i) for i in range(len(want))), default=0) >= product(outer[0][0]):
             continue

@@ -38,8 +38,9 @@ def banks(*words: str) -> "tuple[int, str]":
 # ---- counting -----------------------------------------------------------------------------------------------------------------------------------------
 
 def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
-    """Return the number of turns (memory cycles) of each phase of accesses of `width` elements. A row of `places` has
-    the offsets of a warp's lanes; -1 is an inactive lane.
+    """Return the number of turns (memory cycles) of each phase, that is, of each group of lanes whose accesses of
+    `width` elements together have at most 32 words. A row of `places` has the offsets of a warp's lanes; -1 is an
+    inactive lane.
     """
     wide = width * bits
     phase = max(1, 32 * 32 // wide) if wide > 32 else 32
@@ -108,7 +109,7 @@ def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tup
     elif form == 1:  # lanes go along a row, then along the next row
         row, column = f"(t floordiv {wide} + i) mod {rows}", f"t mod {wide}"
         at = lambda t, i: ((t // wide + i) % rows, t % wide)  # noqa: E731
-    elif form == 2:  # as in ldmatrix: neighbouring lanes go down, groups of lanes go along
+    elif form == 2:  # as in ldmatrix: neighbouring lanes go down a column, groups of lanes go along a row
         down = rng.choice([4, 8, 16])
         row, column = f"t mod {min(down, rows)}", f"(t floordiv {down} + i) mod {wide}"
         at = lambda t, i: (t % min(down, rows), (t // down + i) % wide)  # noqa: E731
@@ -212,8 +213,8 @@ def test_drawn_best() -> None:
     """The answer is the best for random sets of accesses, and for two sets that random draws rarely produce."""
     rng = random.Random(int(os.environ.get("SETT_SEED", "51")))
     seen = dict.fromkeys(["padding", "by rows", "of the offset", "bound", "all", "nothing", "extended"], 0)
-    # half of the banks in one row and the even banks in the next: with any padding or swizzle, two different sets of 16
-    # banks overlap
+    # one access of 32 lanes: 16 adjacent banks in one row, the 16 even banks in the next row; with any padding or swizzle
+    # some bank is in both sets
     check_best(seen, "f32", 2, 32, [("(t) -> (t floordiv 16, (t mod 16) * (t floordiv 16 + 1)), domain: t in [0, 31]",
                                      np.array([[t // 16 * 32 + t % 16 * (t // 16 + 1) for t in range(32)]]))], [1])
     assert seen["nothing"] == 1
@@ -329,8 +330,8 @@ def test_optimal_swizzle_cases() -> None:
 
 
 def test_drawn_exchanges() -> None:
-    """The shared layout between two random distributions has no conflicts, for every pair of permuted bits, diagonal
-    bases and copies.
+    """For two random distributions, the shared-memory layout that `sett` finds has no bank conflicts. The distributions
+    permute the bits of the index; in some, a basis is XORed with another one, or zero bases make copies.
     """
     rng = random.Random(52)
     for _ in range(COUNT):

@@ -393,8 +393,8 @@ static int check_strides(int is_combined) {
 
 /* ---- iterators -------------------------------------------------------------------------------------------------- */
 
-/* numbers of iterators that use digits common to both layouts, of iterators that divide, and of slices tested on a
- * device */
+/* number of iterators that count in digits common to both layouts; number of iterators that divide instead, because
+ * there are no common digits; number of slices tested on a device */
 static int by_digits, by_division, device_slices;
 static int elsewhere[CELLS]; /* the position of each element in the other layout */
 
@@ -659,8 +659,8 @@ static int memory(const array *a, int bits, const int *number, int *bit) {
 /* bits of an element in the current test; elements of whole bytes are compared as if they had one byte */
 static int element_bits = 8;
 
-/* Return 1 if both arrays have the same elements in the same bits. number[e]: the element of b that element e of a must
- * equal; NULL: e. */
+/* Return 1 if both arrays have the same elements in the same bits. number[e]: the element of `b` that element e of
+ * `a` must equal; if `number` is NULL, it is element e. */
 static int same(const array *a, const array *b, const int *number) {
   static int one[16 * CELLS], other[16 * CELLS];
   int bytes = memory(a, element_bits, number, one);

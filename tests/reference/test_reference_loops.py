@@ -191,8 +191,8 @@ def f32(x: float) -> float:
 @pytest.mark.parametrize("scaled", [False, True])
 def test_bound_of_sums_of_products(scaled: bool) -> None:
     """Results stay within the bound, whether products are rounded or fused, in any order of the sum, and with errors in
-    the factors. The bound is not much larger than the largest error. A scale of 1/2 for all of a factor changes
-    results and bounds by 1/2.
+    the factors. The bound is not much larger than the largest error. If the factors have scales of 1/2, results and
+    bounds have a quarter of their size.
     """
     rng, k, n = random.Random(5), 40, 19
     opcode, scales, times = ("scaled-dot", ", half, half", 0.25) if scaled else ("dot", "", 1.0)

@@ -101,7 +101,7 @@ def cut(rnd: random.Random, count: int, steps: int, size: int) -> List[Live]:
 
 def test_filled() -> None:
     """If buffers can fill a block of memory without a free byte, the search finds placements that are nearly as small
-    as the block. The three simple orders do not.
+    as the block. The simple placements from which the search starts are larger.
     """
     rnd = random.Random(3)
     ratios, firsts = [], []

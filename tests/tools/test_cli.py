@@ -506,7 +506,7 @@ def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
     assert partition.startswith("e: 1 function (Reduction)\n") and "\n  side result 0: %n = f32[8,64]{1,0} negate(%x)\n" in partition, partition
 
 
-REFUSED = [    # kernel, its dims in the file, dims to replace them with, device, and the lines of `explain` about heroes that refuse a nest
+REFUSED = [    # kernel, its dims in the file, dims to replace them with, device, and the lines of `explain` about heroes (kernel emitters) that refuse it
     ("softmax_f32", "5,37", "5,3", "cpu", ["rows_cpu: refused, a row of 3 is shorter than 16", *["reduction_cpu: refused, 3 contiguous elements are fewer than 64"] * 2]),
     ("softmax_f32", "5,37", "5,37", "cpu", []),
     ("softmax_f32", "5,37", "5,37", "cpu-scalar", ["rows_cpu: refused, the device has no vectors", *["reduction_cpu: refused, the device has no vectors"] * 2]),
@@ -519,7 +519,9 @@ REFUSED = [    # kernel, its dims in the file, dims to replace them with, device
 
 @pytest.mark.parametrize("name, dims, other, device, lines", REFUSED, ids=lambda part: str(part).replace(",", "x") if isinstance(part, str) else "")
 def test_explain_says_who_refused(name: str, dims: str, other: str, device: str, lines: "list[str]", tmp_path: Path) -> None:
-    """Below the hero that writes a kernel, `explain` lists each hero that refused this nest, with the reason."""
+    """Below the hero (kernel emitter) that writes a kernel, `explain` lists each hero that refused this loop nest, with
+    the reason.
+    """
     file = tmp_path / f"{name}.hlo"
     text = (CATALOGUE / f"{name}.hlo").read_text()
     file.write_text(text.replace(f"[{dims}]", f"[{other}]").replace("f32[5]", f"f32[{other.split(',')[0]}]") if dims else text)

@@ -738,7 +738,7 @@ class Text(unittest.TestCase):
         self.assertEqual(run.file_line("f.hlo", "opencl", results),
                          "PASS f.hlo opencl 2/2 loop transpose 0.12 of the allowed error (2000 values compared)")
         several = [run.CheckResult(name, hero, "PASS", compared=1) for name, hero in (("a", "loop"), ("b", "loop reduction"), ("c", "reduction sort"))]
-        self.assertEqual(run.file_line("f.hlo", "c", several).split(" 0 ")[0], "PASS f.hlo c 3/3 loop reduction sort")      # each hero is named once
+        self.assertEqual(run.file_line("f.hlo", "c", several).split(" 0 ")[0], "PASS f.hlo c 3/3 loop reduction sort")      # each hero (kernel emitter) is named once
         worst = [run.CheckResult("a", "loop", "PASS", max_share=0.123, compared=1000,
                                  nearest="result 1, element 7 [0,7]: kernel 1, reference 2, 1 apart where 8 is allowed"), equal]
         self.assertEqual(run.error_text(worst[:1]),

@@ -142,7 +142,9 @@ def test_conditions(facts: "dict[str, bool]", left: str) -> None:
 
 
 def test_words() -> None:
-    """A word is replaced where it stands alone or between underscores, and so are a macro's arguments."""
+    """`filled` replaces a word that stands alone or between underscores. It also replaces words in the arguments of a
+    macro.
+    """
     words = {"T": "f32", "TYPE": "float", "N": lambda x: f"{x}.0f", "MUL": lambda a, b: f"{a} * {b}", "NAN_OF": lambda: "nan"}
     assert filled("TYPE abs_T(TYPE The) { return MUL(N(2), f(The, N(MUL(3, 4)))) + NAN_OF() + NANT; }", words) == \
         "float abs_f32(float The) { return 2.0f * f(The, 3 * 4.0f) + nan + NANT; }"
