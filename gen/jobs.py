@@ -226,7 +226,7 @@ def _work(work: Work, items: Sequence[Any], pipe: Any) -> None:
     stoppable()
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_until_gone, daemon=True).start()
-    _holds.clear()      # the `held` blocks are those of the caller, and not of this process
+    _holds.clear()      # forget the `held` blocks of the caller: this process is in none
     while not _late:
         sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
         number = pipe.recv()

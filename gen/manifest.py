@@ -120,9 +120,9 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 
 def points(index: str, partition: Partition) -> int:
-    """Return an upper bound of the number of different results of a map: the product of the sizes of the variables in
-    its results. A runtime variable is read from an array; the variables of the index at which it is read count instead
-    of it.
+    """Return an upper bound of the number of different results of a map: the product of the sizes of the variables that
+    its results depend on. A runtime variable is a value that is read from an array; in its place, the variables of the
+    index at which it is read count.
     """
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()

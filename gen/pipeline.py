@@ -170,8 +170,8 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
             helpers: "Optional[Helpers]" = None, before: "Collection[str]" = ()) -> Dialect:
     """Return the kernels of a program in one language, and their launches on arrays in memory.
 
-    helpers: the small functions of the file, if other programs of the file have some already.
-    before: the names of helpers that earlier programs of the file have printed.
+    helpers: the collection of the file's helper functions, to which this program's are added; None: a new collection.
+    before: the names of the helper functions that earlier programs of the file have printed.
     """
     helpers = helpers or Helpers(language)
     units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess)
@@ -196,8 +196,9 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
 
 def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
               shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], Sequence[Step]]":
-    """Return the result of `once.prepared` if the language has NAME_prepare. Nothing is prepared for a traced program,
-    because a check needs all arrays of a run.
+    """Divide the steps into the launches that the function NAME_prepare does once, and the other steps
+    (`once.prepared`). Prepare nothing if the language has no NAME_prepare, or if the program is traced, because a check
+    needs all arrays of a run.
     """
     return once.prepared(program, steps, shared) if language.prepares and not program.traced else (program, [], steps)
 

@@ -170,7 +170,7 @@ class Text:
     functions: the functions that the kernel calls.
     attribute: C text that follows the kernel's qualifiers.
     table: the table that the kernel reads.
-    inlined: true if the compiler shall inline the kernel into the program's function.
+    inlined: true if the compiler must inline the kernel into the program's function.
     """
 
     template: str

@@ -50,8 +50,8 @@ class MatrixBlocks(Schedule):
 
     sizes: sizes of the op.
     across: number of threads of a group.
-    parts: number of blocks of a matrix.
-    sides: number of right-hand sides of a block.
+    parts: number of thread blocks that share a matrix.
+    sides: number of right-hand sides that a thread block solves.
     work: the arrays for the matrix and for its vectors.
     in_shared: true if the arrays in `work` are in shared memory.
     shared: the block's other arrays, which are always in shared memory.
@@ -78,7 +78,7 @@ class MatrixBlockRecord:
 
     type, dtype: type of elements, as C text and as an HLO type.
     count: number of matrices.
-    parts: number of blocks of each matrix.
+    parts: number of thread blocks that share a matrix.
     threads: number of threads of a block.
     across: number of threads of a group.
     groups: number of groups of a block.

@@ -110,7 +110,8 @@ class ReductionWriter:
         self.accumulators = combiner.components(nest.heroes)
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
         self.seen: List[Touched] = []
-        self.of_thread = ""  # the map from a work-item's step to the index, from the kernel's first body
+        # the map from a work-item's step to the index, which reports print; set by the first call of `form`
+        self.of_thread = ""
         self.partial: List[Buffer] = []
         self.watched = [h for h, analysed in enumerate(self.combiners) if not analysed.free]
 
@@ -152,8 +153,8 @@ class ReductionWriter:
         return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     def plain(self, lanes: int = 1) -> Body:
-        """Return a body for statements that read no memory. It may use the same variable names as another body, so its
-        statements need braces of their own.
+        """Return a body (a writer of C statements) for statements that read no memory. Its variables may have the same
+        names as those of another body, so its statements need braces of their own.
         """
         partition = self.nest.epilogue
         form = Form(partition, partition.entry, loop=Schedule(lanes=lanes))
@@ -246,7 +247,7 @@ class ReductionWriter:
         """Return the plans of the code that `store_totals` and `in_order` write."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
-            # an empty partition, for the positions at which totals of parts are stored
+            # the totals of parts are stored as they are, so the code for their positions computes no ops
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             return [self.form(self.map(f"part * {self.results} + {position}", box, ranges), box, sweep, empty)]
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))

@@ -50,7 +50,8 @@ class SweepSchedule(Schedule):
     rows: number of results that a work-item computes at the same time.
     parts: number of parts into which a reduced digit is cut.
     per_part: number of steps of that digit in a part.
-    streams: number of streams: equal pieces of a part (or of the list of groups of rows), read in turns.
+    streams: number of equal pieces into which a part (or the list of groups of rows) is cut. The pieces are read at the
+        same time, in turns.
     chunks: number of groups of rows that a work-item computes one after another.
     blocked: true if a work-item has a block of the columns, false if it has all columns.
     burst: number of cache lines that are prefetched together.
@@ -325,7 +326,7 @@ class Blocks:
     """The groups of adjacent results that a work-item computes: the groups `first` to `last` - 1.
 
     start: C text of the first result of a group, if the last group is moved back so that it ends at the last result.
-        "": groups do not overlap, and the code of an element contains this position.
+        "": groups do not overlap, and the code of an element computes this position itself.
     number: C text of the index of the current group, which differs between streams. "": `start` does not need it.
     """
 
@@ -681,7 +682,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                 body.text.add(Assign(target, text))
         return StepCode.of_body(body, count)
 
-    # ---- sweeps ----
+    # ---- records of the kinds of kernels ----
 
     def rows(self, common: "Dict[str, Any]") -> RowsRecord:
         """Fold each of 16 rows into its accumulators, and the row's accumulators into one vector. Then fold the 16
@@ -1002,7 +1003,7 @@ class FormCollector(ReductionCpuWriter):
 
 
 def collected_forms(writer: FormCollector) -> FormCollector:
-    """Return the collector, after it has collected the forms, maps and grids of all kernels."""
+    """Let the writer plan all kernels, and return it. It then has their plans of code (forms), maps and launches."""
     parts = writer.sweep.parts
     writer.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(writer.parts(parts))]
                    if parts > 1 else [])

@@ -234,8 +234,8 @@ HERO = ReductionGpuHero()
 
 
 def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "ReductionGpuWriter":
-    """Return the writer of the kernels for this nest, its digits and its accesses. index_type: "" if only maps and
-    forms are collected.
+    """Return the writer of the kernels for this nest, its digits and its accesses. index_type: "" if the writer
+    is used only to collect maps and plans of code (forms).
     """
     digits = candidate.digits
     return ReductionGpuWriter(context, candidate.nest, digits, _widths(digits, candidate.space), index_type)
@@ -441,8 +441,9 @@ class BlockWriter(reduction.ReductionWriter):
         return self.d.has_shuffles and block.even and block.fold > 1
 
     def cells(self, block: BlockSchedule) -> int:
-        """Return the number of values of one slot in shared memory: 0, one for every thread, or one for each of the
-        first lanes of every warp.
+        """Return how many values a block has in shared memory for each slot (an accumulator of a thread): 0 if the
+        elements of a result stay within a thread or a warp; one for each thread if there are no shuffles; else one for
+        each of the first `across` lanes of every warp.
         """
         if block.fold == 1:
             return 0
@@ -620,8 +621,9 @@ class BlockWriter(reduction.ReductionWriter):
                 "width": min(self.device.warp, self.sweep.fold * self.sweep.across), "warps": self.warps()}
 
     def cell_map(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> "Tuple[str, Box]":
-        """Return the map from a thread (and `more` variables) and a slot to a position in shared memory, and the bounds
-        of the map's variables. text: the position among the values of a slot, as a map expression.
+        """Return a map to positions in shared memory, and the bounds of its variables. The variables are the thread,
+        those in `more`, and `vec`, the number of a slot (an accumulator of a thread). text: the position among the
+        values of one slot, as a map expression.
         """
         box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
@@ -642,7 +644,7 @@ class BlockWriter(reduction.ReductionWriter):
                                                    **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
 
     def block_forms(self) -> "List[Form]":
-        """Return the forms of one kernel: those of its steps, then those of the stores of its results."""
+        """Return the plans of one kernel's code (forms): those of its steps, then those of the stores of results."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         self.placement()
         steps = [self.step_form(unit) for unit in self.units() if unit]
@@ -652,7 +654,7 @@ class BlockWriter(reduction.ReductionWriter):
         return steps + self.stored_forms(*self.result_place(), Schedule(vec=self.slots))
 
     def block_maps(self) -> "List[str]":
-        """Return the maps of one kernel that become C text and that no form has."""
+        """Return the maps of one kernel that become C text and do not belong to a plan of code (form)."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         placed = self.placement()
         return [placed.map, placed.share, *(cell for cell, _ in self.cell_maps())]

@@ -101,7 +101,7 @@ def without_excess(context: Context, body: Body, value: Value) -> Value:
 
 
 def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[Value]":
-    """Return the value that `without_excess` stored in the C variable `text`, as later stages read it."""
+    """Return the value of op `i` as later stages read it, from the C variable `text` (see `without_excess`)."""
     dtype = i.shape.leaves()[0].dtype
     return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]
 

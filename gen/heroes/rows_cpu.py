@@ -338,7 +338,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         prefetch: the prefetch distance in bytes. If it is not 0, the stage's prefetch statements are added to
             `prefetched`.
         prefetches: prefetch statements that the steps execute.
-        row_before: the last stage for the previous row, if it runs together with these steps.
+        row_before: the code of the last stage for the previous row, if the steps of this stage contain it.
         """
         digits, sweep, together = self.digits, self.sweep, self.sweep.rows
         self.at, self.box = dict(coordinates), dict(box)

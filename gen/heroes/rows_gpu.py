@@ -166,7 +166,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
     long = elements * max(widths) > device.reduction_gpu.threads * device.reduction_gpu.loading_bytes
     if rows < device.units // device.rows_gpu.few_rows and long:
-        # separate reductions can be cut into parts, which keep more multiprocessors busy
+        # as kernels of their own, the reductions can be cut into parts, which keep more multiprocessors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
     return RowBlockSchedule(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,

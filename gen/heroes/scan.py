@@ -219,7 +219,7 @@ class ScanWriter:
     # ---- plans of code (forms) ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
-        """Return a pair for each kind of step: the elements of the step, and the partition that computes it."""
+        """Return, for each kind of step, its elements and the part of the graph (partition) that computes it."""
         return [(at, self.nest.steps) for at in self.columns_at() if at]
 
     def forms(self) -> "List[Form]":
@@ -273,7 +273,7 @@ class ScanWriter:
                     self.steps_and_partitions()[0][0].thread)
 
     def kernel(self, template: str, record: Any, code: StepCode, *partitions: Partition) -> Kernel:
-        """Return the kernel, which evaluates these partitions and the initial values."""
+        """Return the kernel. It computes the initial values and the given parts of the graph (partitions)."""
         partitions = (self.nest.inits, *partitions)
         return kernel_of(self.d, self.helpers, self.excess, self.grid(), self.nest, partitions,
                          Text(template, record, attribute=self.d.launch_bounds(self.schedule.threads, 1)),

@@ -2,9 +2,10 @@
 
 A position in memory is (outer * size + place) * below + column (gen/plan/scan.py), where `place` is the index along the
 scanned dimension and `below` the number of columns. The kinds of kernels are:
-- rows: below is 1, and the combiner is free. In each step, a thread of the block scans some adjacent elements of a row.
-  The totals of the threads are scanned by shuffles within a warp, then across warps in shared memory. A carry goes from
-  step to step. Template: templates/kernels/scan_gpu_rows.j2.
+- rows: there is one column (`below` is 1), and the combiner is free (elements may be combined in any grouping). In each
+  step, a thread of the block scans some adjacent elements of a row. The totals of the threads are scanned by shuffles
+  within a warp, then across warps in shared memory. A carry goes from step to step. Template:
+  templates/kernels/scan_gpu_rows.j2.
 - columns: a thread carries the values of one column from row to row or, if there are no columns, along a row. Template:
   templates/kernels/scan_columns.j2.
 

@@ -393,7 +393,7 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
     return word or "compare and swap"
 
 
-# ---- bodies ----
+# ---- the code of updates ----
 
 class ScatterWriter:
     """The writer of the pieces of a kernel: reads of indices, values of updates, combination."""
@@ -435,7 +435,7 @@ class ScatterWriter:
         return [let for let in self.named if let.name == also or self.of.uses(let.name)]
 
     def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-        """Return true if the C text uses a variable of the thread map."""
+        """Return true if the C text of an update uses this variable, a work-item's or work-group's number."""
         return self.at.uses(variable) or self.of.uses(variable) or variable in tested(self.thread, box)
 
     def inside(self, box: "Dict[str, Tuple[int, int]]") -> str:

@@ -228,13 +228,13 @@ def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Op
 
 
 def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
-    """Load elements of the products from the C pointer `from`."""
+    """Add the load of one element, or of `lanes` elements, of the products from the C pointer `from`."""
     return [body.declare("product", dtype, lanes, body.d.gather(dtype, lanes, "from") if lanes > 1 else "*from")]
 
 
 def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
            context: Context) -> "Tuple[List[Optional[StepCode]], List[Touched]]":
-    """Return the code of both forms of `_epilogues`, and the code's memory accesses."""
+    """Return the code for each plan of `_epilogues` (None for a missing plan), and the code's memory accesses."""
     codes: List[Optional[StepCode]] = []
     seen: List[Touched] = []
     for form in _epilogues(nest, schedule):

@@ -151,7 +151,7 @@ class SortedRows:
 
 
 class SortWriter:
-    """The writer of C text about elements of the operands."""
+    """Writes the C functions and expressions that read, compare and pack elements of the operands."""
 
     def __init__(self, nest: Whole, context: Context, index_type: str) -> None:
         self.nest, self.d, self.index_type = nest, context.target, index_type
@@ -324,9 +324,12 @@ class Word:
         return text if field.bits in (32, 64) else f"({text} & {self.number((1 << field.bits) - 1, field.bits)})"
 
     def function(self, name: str, memory: Sequence[str], key: str = "", constants: Sequence[str] = ()) -> CFunction:
-        """Return the C function that computes a word from elements of the C types that they have in memory. key: the
-        name of the comparator's key function, whose value becomes the first field. Key functions convert floats of less
-        than 32 bits, which changes some NaNs; for such floats, only key values that are in `constants` are used.
+        """Return the C function that computes a word from one element of each operand.
+
+        memory: the C types that the elements have in memory.
+        key: the name of the comparator's key function, whose value becomes the first field. Key functions convert
+            floats of less than 32 bits, which changes some NaNs; for such floats, only key values that are in
+            `constants` are used.
         """
         lines: List[Let] = []
         parts: List[str] = []
@@ -379,7 +382,7 @@ class Word:
 
 
 def _constants(value: Instruction) -> Optional[List[Instruction]]:
-    """Return the constants that `value` may be instead of a parameter; None if `value` may be anything else."""
+    """If `value` is a parameter, or selects between a parameter and constants, return the constants; else None."""
     found = []
     while value.opcode == "select":
         arms = sorted(value.operands[1:], key=lambda arm: arm.opcode != "constant")

@@ -73,7 +73,7 @@ def takes(nest: Nest, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A nest without functions, the dimensions of its tiles (Frame), and a tile."""
+    """A loop nest with its functions inlined, the dimensions of its tiles (Frame), and a tile."""
 
     nest: Nest
     frame: "Frame"
@@ -268,11 +268,11 @@ def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
 
 
 class Origin(NamedTuple):
-    """The first index of a tile along a dimension.
+    """The first index of a tile along a dimension, as a constant times a variable.
 
-    map: the index as a map expression.
-    text: C text of the index, computed from the tile's number ("": it is the number).
-    last: the index of the last tile.
+    map: this product, as a map expression.
+    text: C text of the variable's value, computed from the tile's number. "": the variable is the tile's number.
+    last: the variable's value for the last tile.
     """
 
     map: str
@@ -315,17 +315,17 @@ class TransposeCpuRecord:
     counter: str  # the variable that counts tiles along rows: first <= counter < end
     first: str
     end: str
-    row: str  # the variable of the tile's first row, and its C text if tiles do not divide the rows
-    row_origin: str
-    lane: str  # the variable of the tile's first lane, and its C text if tiles do not divide the lanes
-    lane_origin: str
+    row: str  # the variable of the tile's first row (class Origin)
+    row_origin: str  # C text of this variable's value; "" if it is the tile's number, because tiles divide the rows
+    lane: str  # the variable of the tile's first lane (class Origin)
+    lane_origin: str  # C text of this variable's value; "" if it is the tile's number
     last_strip: int
     lanes: int                      # number of elements of a register
     vec: int  # numbers of registers: `vec` rows of a tile, each of `registers_down` registers
     registers_down: int
-    loads: Sequence[Statement]  # before a tile's registers
-    lines: Sequence[Statement]  # for one register
-    stores: Sequence[Statement]  # after a tile's registers
+    loads: Sequence[Statement]  # statements that precede the code of a tile's registers
+    lines: Sequence[Statement]  # statements for one register
+    stores: Sequence[Statement]  # statements that follow the code of a tile's registers
     turns: "Optional[Turns]"  # None, unless the loads of a tile alternate with the stores of the previous tile
 
 
@@ -341,8 +341,7 @@ class TileStep(NamedTuple):
     """A tile as a step of the kernel.
 
     position: the map from the tile's coordinates, and an element of the tile, to the position in memory.
-    origins: for each dimension, C text of the tile's first index, computed from the tile's number ("": it is the
-        number).
+    origins: for each dimension, the field `text` of its `Origin`.
     """
 
     form: Form

@@ -428,7 +428,7 @@ def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A nest without functions, the dimensions of its tiles, a tile, and the accesses that go through it."""
+    """A nest with its functions inlined, the dimensions of its tiles, a tile, and the accesses through the tile."""
 
     nest: Nest
     frame: Frame
@@ -712,7 +712,8 @@ class TransposeGpuWriter:
                     cells)
 
     def holds(self, local: str, thread: str) -> "Tuple[List[Held], Dict[Tuple[str, str], str]]":
-        """Return the words of tiles that a thread holds in registers, and C texts of their elements by buffer and map.
+        """Return two values: the words of tiles that a thread holds in registers, and a dict. For each access through a
+        tile, the key is the buffer's pointer and the map of the access, and the value is the element as C text.
         """
         tile, held = self.tile, []
         staged: Dict[Tuple[str, str], str] = {}

@@ -60,7 +60,7 @@ class LinesSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A nest without functions, its iteration space, the dimension that is transposed, and a schedule."""
+    """A loop nest with its functions inlined, its iteration space, the dimension that is transposed, and a schedule."""
 
     nest: Nest
     space: IterationSpace

@@ -41,7 +41,9 @@ from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Se
 from gen.hlo import Instruction, dtypes, zero_sign_matters
 from gen.hlo.graph import literal_of, root_of
 
-LIMIT = 128   # maximum number of cases per element; all pairs of cases are evaluated, and all triples by a table
+# maximum number of cases (values of one element) in a proof; f is evaluated for all pairs of cases, and triples are
+# looked up in the table of the pairs
+LIMIT = 128
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
 COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())

@@ -52,8 +52,8 @@ def misfit(layout: str, dims: "Sequence[int]") -> str:
 
 
 def tiles(tile: "Sequence[int]", dims: "Sequence[int]") -> "Tuple[int, ...]":
-    """Return the number of tiles along each dimension of the result. A leading dimension that the layout does not have
-    has one tile for each index.
+    """Return the number of tiles along each dimension of the result. If the result has more dimensions than
+    the layout, its leading dimensions have one tile for each index.
     """
     sizes = [1] * (len(dims) - len(tile)) + list(tile)
     return tuple(-(-n // size) for n, size in zip(dims, sizes))

@@ -167,8 +167,8 @@ def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
         return max(0, rounded) if rounded <= largest_finite(dtype.name) else _overflow(dtype)
     exponent = max(exponent, 1 - dtype.bias)
     steps = round(value / Fraction(2) ** (exponent - dtype.mantissa))
-    # The biased exponent is one less than the result's, because the leading bit of `steps` adds 1 to the exponent
-    # field.
+    # Here the exponent field is one too small. The sum corrects it, because the leading bit of `steps`, which the
+    # format does not store, adds 1 to the field.
     pattern = ((exponent + dtype.bias - 1) << dtype.mantissa) + steps
     return pattern if pattern <= largest_finite(dtype.name) else _overflow(dtype)
 

@@ -132,8 +132,8 @@ class Expander:
 
 
     def call(self, rule: "Rule") -> Instruction:
-        """Return a call of a new computation that contains the rule's result, so that the op stays a single step of
-        the entry.
+        """Put the ops that the rule returns into a new computation, and return a call of it. The entry then still has a
+        single step for the op.
         """
         of = self.of
         computation = Computation(self._name(), line=of.line, col=of.col)

@@ -73,7 +73,7 @@ class Shape:
 class Window:
     """The window of a reduce-window or a convolution, as in HLO's text. Each field has one number for each dimension.
 
-    reversal: 1 if a convolution reads its kernel from the end
+    reversal: 1 if a convolution reads its kernel operand backwards
     """
 
     size: Tuple[int, ...] = ()
@@ -111,7 +111,7 @@ class Window:
 @dataclass(frozen=True)
 class Labels:
     """dim_labels of a convolution, for one operand or the result: the dimension numbers of batch and feature (of the
-    kernel: of input and output feature), then of the spatial dimensions.
+    kernel operand: of input and output feature), then of the spatial dimensions.
     """
 
     text: str
@@ -230,7 +230,8 @@ class Fusion:
     filled: as in Module: a sentence about constants that have random values
     small: true in a program with loops, for a fusion that reads and writes few bytes
     symbol: the prefix of its kernels' and functions' names, if it differs from `name`
-    placed: for results that are parts of larger buffers, their shapes with `place`
+    placed: the shapes of the results that are parts of larger buffers, by the result's number; the field `place` of
+        such a shape says where the part is
     """
 
     name: str
@@ -465,7 +466,7 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
     """If the text of a scatter promises sorted indices, a check sorts the random indices that it draws. Return the
-    numbers that it needs for this. Return None if there is no promise, or if the indices are no parameter.
+    numbers that the check needs for this. Return None if there is no promise, or if the indices are no parameter.
 
     The list is: the distance in memory between the components of an index, the number of components, and the
     components in the order of the operand's dimensions.
@@ -482,8 +483,8 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
     """If the text of a scatter promises unique indices, a check draws indices whose windows do not overlap. Return the
-    numbers that it needs for this. Return None if there is no promise, or if the indices are not a parameter without
-    other use. When no window is left, the check draws an index with all bits set, which is out of range.
+    numbers that the check needs for this. Return None if there is no promise, or if the indices are not a parameter
+    without other use. When no window is left, the check draws an index with all bits set, which is out of range.
 
     The list is: the distance in memory between the components of an index, the number of components, and for each
     component the number of windows that fit without overlap and the window's size.

@@ -160,7 +160,7 @@ class Place(NamedTuple):
 
 
 def _leaf(of: Shape, path: str) -> int:
-    """Return the index that the array at a shape index has among all arrays of the shape; -1 if there is no array."""
+    """Return the number of an array among all arrays of a shape; -1 if there is none. path: its shape index ("1,0")."""
     before = 0
     for word in path.split(",") if path.strip() else []:
         if of.kind != "tuple" or int(word) >= len(of.children):

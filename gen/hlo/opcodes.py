@@ -44,7 +44,7 @@ class Elementwise:
     result: str = "operand"
     # kinds of operand 0 for which there are kernels; "": all in `takes`
     kernels: str = ""
-    # name -> how the parser reads it
+    # the op's attributes by name, with the way in which the parser reads the value
     attributes: Mapping[str, str] = field(default_factory=dict)
     # optional attributes
     optional: Tuple[str, ...] = ()

@@ -9,8 +9,8 @@ from gen.hlo.graph import Computation, Instruction, Labels, Module, Shape, Windo
 
 
 def _literal_text(of: Shape, bits: "Iterator[int]") -> str:
-    """Return the values of a constant as text, in one pair of braces for each dimension. It recurses over nested
-    tuples only.
+    """Return the values of a constant as text, in one pair of braces for each dimension. The function calls
+    itself only for the elements of tuples.
     """
     if of.kind == "tuple":
         return "(" + ", ".join(_literal_text(child, bits) for child in of.children) + ")"

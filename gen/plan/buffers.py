@@ -91,8 +91,9 @@ def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":
 
 
 def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":
-    """Yield each read in the function's own code, with the region that reads. The reads are those of operands, of
-    runtime variables, and, in the entry function, of the kernel's roots and scalars.
+    """Yield each read in the function's own code, with the region (code under one condition) that contains it. Operands
+    and runtime variables are read. The entry function also reads the values that the kernel stores, the start indices
+    of these stores, and the kernel's scalars.
     """
     for region in regions(function.body):
         for entry in region.entries:

@@ -52,7 +52,7 @@ class Digit(NamedTuple):
     single, units: the distance in each operand that corresponds to one step.
     strips: the number of strips by which one step moves (gen/plan/strips.py); 0 outside of strips.
     window: the index of the window whose positions (places) or elements (taps) the digit counts; None if there is none.
-    each: the number of steps of the digit per position or element of the window.
+    each: the number of successive steps of the digit that belong to the same position or element of the window.
     """
 
     size: int
@@ -158,8 +158,8 @@ class Contraction(Nest):
 
     @property
     def line(self) -> Digit:
-        """Return the outer digit `lines`, along which the operand `units` is the same. Return a digit of size 1 if
-        there is none.
+        """Return the outer digit, other than the rows, along which the operand `units` is the same. Return a digit of
+        size 1 if there is none.
         """
         return Digit(1, 0, 0) if self.lines is None else self.outer[self.lines]
 
@@ -187,8 +187,8 @@ def _products(nest: Nest) -> "List[Entry]":
 
 
 def lost(nest: Nest) -> "List[Instruction]":
-    """Return the products that are arranged for tiles, but that this nest computes neither in tiles nor as results.
-    Such a product may get a kernel of its own.
+    """Return the products that gen/plan/products.py has arranged for tiles, but that this nest does not compute in
+    tiles, and whose values are not the nest's results. Such a product may get a kernel of its own.
     """
     if type(nest) is not Nest:
         return []
@@ -198,8 +198,8 @@ def lost(nest: Nest) -> "List[Instruction]":
 
 def tiled(nest: Nest, strip: int = 0) -> Nest:
     """Return the nest as a nest of register tiles or of shared-memory tiles, or as a small product. Return the nest
-    unchanged if it does not contain exactly one arranged product, if its operands do not move by constant strides, or
-    if the epilogue has a type that vectors cannot hold.
+    unchanged if it does not contain exactly one product that gen/plan/products.py has arranged for tiles, if the
+    product's operands do not move by constant strides, or if the epilogue has a type that vectors cannot hold.
 
     strip: the number of elements of a strip, if the product writes or reads strips of an array (gen/plan/strips.py);
     else 0.
@@ -299,8 +299,8 @@ class _Found(NamedTuple):
 
 
 def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence[str]") -> "Optional[List[_Found]]":
-    """Return the windows of a product. Return None if a window covers no element of the base. Return None also if a
-    window has several cells, and no outer digit counts exactly the window's positions (places).
+    """Return the windows of a product. Return None if a window covers no element of the base. A window with several
+    cells needs an outer digit that counts exactly the window's positions (places); return None if there is none.
     """
     if dot.opcode != "convolution":
         return []
@@ -340,7 +340,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     if main is None or sizes[-1] < features and sizes[-1] % unit:
         return None
     moved = None
-    # try units in which each lane has a sum of its own
+    # try a product in which each lane multiplies its own element of `single`, so that both operands are read in vectors
     if sizes[-1] == features == unit and len(sizes) > 1 and not each:
         merged = (*sizes[:-2], sizes[-2] * unit)
         moved = _moves(dot, main, merged, at, of, unit, merged[-1])
@@ -349,7 +349,9 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         else:
             moved = None
     moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
-    if moved is None and whole == features:     # split the features, so that a row has the columns of one panel
+    # If a stride is not constant, split the features into digits of their positions in `units`. If `units` is stored in
+    # panels, the columns are then those of one panel.
+    if moved is None and whole == features:
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
         moved = _moves(dot, main, sizes, at, of, unit, whole, each) if sizes[-1] % unit == 0 else None
@@ -357,7 +359,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         return None
     (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
     wide = single["unit"] if group == 1 and single["lane"] == 1 and single["unit"] in (0, unit) else None
-    # There are fewer than two whole vectors of columns, so no distance from one to the next defines `wide`.
+    # If there are fewer than two whole vectors of columns, the map has no stride from one vector to the next, and
+    # `wide` is 0. The distance in `single` is then the length of a vector.
     if wide == 0 and not units["unit"] and columns > unit:
         wide = unit
     part = None
@@ -407,8 +410,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
 
 
 def single_position(nest: Nest) -> str:
-    """Return the map from a position of the result and the steps of the sum to a position in memory: that of the
-    element of the operand `single` which is multiplied. Return "" unless the nest is a single product whose operands
+    """Return a map from a position of the result and the steps of the sum. It gives the position in memory at which the
+    operand `single` has the element that is multiplied. Return "" unless the nest is a single product whose operands
     are in buffers.
     """
     found = _products(nest)
@@ -423,8 +426,10 @@ def single_position(nest: Nest) -> str:
 
 
 def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int) -> str:
-    """Return the map from the result's position, and in some cases the variables of the sum, to the number of the
-    strip. Return "" if the nest neither writes nor reads a strip.
+    """Return a map to the number of a strip, which is a set of neighbouring rows (gen/plan/strips.py). If the nest
+    writes strips, the map is from the result's position to the strip that is written. If it reads the operand `single`
+    in strips, the map is from the result's position and the variables of the sum to the strip that is read. Return ""
+    if the nest does neither.
     """
     root, of = nest.partition.roots[0], dot.attributes[TILED]
     if root.shape.place:
@@ -456,8 +461,8 @@ class _Moved(NamedTuple):
 def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, of: int, unit: int,
            whole: int, part: int = 0) -> Optional[_Moved]:
     """Return the strides of the operands along the digits of the result, the vectors of columns (units), the lanes and
-    the steps. Return None if a stride is not constant. part: the number of lanes that share an element of the other
-    operand; 0 if all lanes share it.
+    the steps. Return None if a stride is not constant. part: the number of adjacent lanes that share
+    an element of the operand `single`; 0 if all lanes share it.
     """
     found = _windows(dot, sizes, at, list(main.loops))
     if found is None:
@@ -485,8 +490,9 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
 
 
 def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
-    """Return, by the name of each outer digit, the number of strips by which a step of the digit moves. Return None if
-    one of these numbers is not constant, or if the columns or the steps of the sum are in several strips.
+    """Return, by the name of each outer digit, the number of strips (gen/plan/strips.py) by which a step of the digit
+    moves. Return None if one of these numbers is not constant, or if different columns or steps of the sum belong to
+    different strips.
     """
     if not number:
         return {}
@@ -531,8 +537,9 @@ def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Op
 
 
 def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Found]") -> Optional[int]:
-    """Return the position of the first element of an operand that is read. If windows have several cells, this is the
-    element in their first cells.
+    """Return the position of the operand's element that is multiplied for the first result in the first step of the
+    sum. If a window has several cells, the element is that of the first position (place) and the first window element
+    (tap) of its first cell.
     """
     values = {each.tap: each.along.cells[0].tap for each in found}
     if found:
@@ -562,9 +569,9 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) -> str:
-    """Return the map (g0, .., unit, lane) -> (position), where a unit is a vector of `unit` columns. each: the number
-    of lanes in a part of the vector, or 0. If it is not 0, `lane` counts within a part, and a variable `part` counts
-    the parts.
+    """Return the map (g0, .., unit, lane) -> (position). The variables g0, .. are the outer digits. The variable `unit`
+    counts vectors, which have as many columns as the argument `unit` says. each: 0, or the number of lanes in one of
+    the equal parts of a vector; then `lane` counts the lanes of a part, and a variable `part` counts the parts.
     """
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]
@@ -595,9 +602,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Merge the digit that counts a window's places with a short digit of rows after it, and return all digits. The two
-    are merged only if no other digit of rows is larger than the merged one. every: for each window, the distance
-    between neighbouring places of a cell.
+    """Return the outer digits, so that rows of a tile may run over the positions of a window (places). For this, the
+    digit that counts the places is merged with a short digit of rows after it, unless another digit of rows is longer
+    than the merged digit. every: for each window, the distance between neighbouring places of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size

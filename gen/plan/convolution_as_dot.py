@@ -6,7 +6,7 @@ every other spatial dimension. It reads a slice of the base in place.
 
 If the contiguous dimension of the result is spatial, a product on a CPU reads rows of pixels. They are copied first if
 they are not contiguous. If a row has few pixels compared with the number of features, the op stays a convolution, which
-reads rows of its kernel.
+reads rows of its kernel operand.
 """
 
 from __future__ import annotations

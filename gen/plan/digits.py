@@ -145,8 +145,9 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Return true if some accesses interleave the elements of the minor digit, these elements fill a 32-bit word, and a
-    row's length is a multiple of 16 elements. lines: true if a row must also consist of whole cache lines.
+    """Return true if each array either interleaves 2 or 4 rows, so that the elements at one index of these rows fill a
+    32-bit word, or stores each row contiguously. The length of a row must be a multiple of 16 elements. lines: true if
+    a row must also consist of whole cache lines.
     """
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
@@ -155,11 +156,11 @@ def in_words(space: IterationSpace, lines: bool = False) -> bool:
 
 
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """Return the number of rows that some accesses interleave, if other accesses store these rows one after another. It
-    is the size of the minor digit. Return 1 if there are no such rows.
+    """Return the number n of rows that are interleaved in some arrays (an array contains element 0 of all n rows, then
+    element 1 of all rows, ..) and stored one after another in the other arrays. Return 1 if there are no such rows.
 
-    An access whose position does not change along a row is allowed. lines: if the interleaved elements fill 32-bit
-    words, rows must be a multiple of a cache line.
+    An array that is read at a position that does not change along a row may be of neither kind. lines: if the n
+    interleaved elements fill a 32-bit word, rows must be a multiple of a cache line.
     """
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
