@@ -26,7 +26,8 @@ class Nest:
     layout: the nested layout that distributes the results over the threads of a GPU.
     aliases: results that are stored in a parameter's buffer, each with the parameter.
     reads_first: true if a step makes all its reads before its first write.
-    members: the nests that this nest combines. They become kernels of their own if no hero takes this nest.
+    members: the nests that this nest combines. They become kernels of their own if no module of
+        gen/heroes makes a kernel of this nest.
     inner: the scratch buffers that only pass values between members. This nest does not write them.
     stored: true if the results are values that gen/plan/storing.py decided to store.
     loops: the reason why a product that could be tiled is computed by loops, for `gen explain`.
@@ -51,7 +52,7 @@ class Nest:
         return [self.partition, *(self.further if self.members else ())]
 
     def undivided(self) -> "List[Nest]":
-        """Return the nests that become kernels if no hero takes a nest that combines others."""
+        """Return the nests that become kernels if no module of gen/heroes makes one kernel of a combined nest."""
         return [part for member in self.members for part in member.undivided()] if self.members else [self]
 
     @property
@@ -60,8 +61,9 @@ class Nest:
         return {*self.aliases, *self.aliases.values()}
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        """Return the results that the nest writes while it goes through index spaces, and for each result its index
-        space. divided: true if a hero computes the parts of the nest one after another.
+        """Return the results that the nest writes, each with the index space over which the nest computes it. Results
+        that are written at indices read at run time are left out. divided: true if the kernel computes the parts
+        of the nest one after another, each over an index space of its own.
         """
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (side.shape, root) for side in self.sides for root in side.partition.roots]

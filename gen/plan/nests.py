@@ -43,7 +43,7 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     graph = products.arranged(fusion.computation, of, fusion.lasting)
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
-    # an op's result does not take over the leading dimension of its operand's buffer
+    # Only parameters keep a leading dimension that the caller passes; the results of ops are dense.
     for instruction in computation.instructions:
         if instruction.shape.lead and instruction.opcode != "parameter":
             instruction.shape = instruction.shape.dense
@@ -131,7 +131,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
             continue
         name = next(names)
         roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
-        if reduce.attributes.get(STORED):       # the operand of this copy is stored instead of the copy
+        if reduce.attributes.get(STORED):       # the root is the copy's operand, which the nest stores
             roots = [replace(roots[0], value=reduce.operands[0])]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else contraction.tiled(nest))

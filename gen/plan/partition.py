@@ -28,8 +28,8 @@ LEAVES = frozenset("parameter constant iota".split())
 # ops whose value is the first operand where the first operand's map is defined, and the second operand elsewhere (for
 # `tile` see gen/lower/tiled_layouts.py)
 PADS = ("pad", "tile")
-# maximum number of entries that a function repeats, because it computes a value at each index at which the value is
-# read
+# If a value is read at several indices, the code may compute it once for each index. This is the maximum number of
+# such repeated computations in one function.
 INLINE = 256
 MOST_REGIONS = 24    # maximum depth of regions within regions
 
@@ -153,7 +153,7 @@ class Root:
     scratch: bool = False
     # the map to the index where the element is written; "" if that is `map`. It contains runtime variables.
     at: str = ""
-    # the runtime variables of `at`
+    # the runtime variables of the map `at`
     starts: "Tuple[Start, ...]" = ()
     own: bool = False
 
@@ -399,9 +399,8 @@ class Partition:
                  given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
         """Place all values on which the roots depend.
 
-        inline: the maximum number of entries that a function repeats. A value that is needed at several indices is
-            computed at each index as long as a function repeats at most this number of entries. Else the value becomes
-            a function.
+        inline: the maximum number of repeated computations in one function. A value that is needed at several indices
+            is computed once for each index. If that would exceed this number, the value becomes a function instead.
         cuts: the values that other kernels store in scratch buffers, each with the index of its first buffer.
         given: values that the caller of the code has already computed.
         scalars: scalars that are computed in addition to the roots.

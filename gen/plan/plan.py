@@ -86,8 +86,8 @@ def key_of(hero: Instruction) -> Key:
 
 
 def stops(instruction: Instruction) -> bool:
-    """Return true if an element must not be computed again at each read: if it is computed from several elements, or if
-    the graph says that the value is stored. A scatter always has separate kernels.
+    """Return true if a value must be stored, because its elements must not be computed again at each read. That holds
+    if an element is computed from several elements, if the graph says that the value is stored, and for a scatter.
     """
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0

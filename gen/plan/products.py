@@ -30,7 +30,7 @@ read one by one.
 * A product by a vector becomes a reduce of elementwise products. The reduce takes only the time in which the matrix is
   read.
 * The result of a convolution is computed with contiguous output features, and a copy transposes it to its own layout.
-  The kernel is read in units along the output features. If each group has one input feature and one output feature, the
+  The filter is read in units along the output features. If each group has one input feature and one output feature, the
   base is read in units too. If a unit contains several groups, each lane reads the base's element for its group. A
   convolution whose window has one element is a dot (gen/plan/convolution_as_dot.py). A convolution that sums over large
   images becomes a sum of convolutions, each over some of the images.
@@ -75,7 +75,7 @@ TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "
 @dataclass(frozen=True)
 class Sides:
     """The dimensions of a product's operand: batch dimensions, contracted dimensions, and `kept`, the others, which
-    become dimensions of the result. For a convolution, these are the dimensions of its kernel.
+    become dimensions of the result. For a convolution, they are the dimensions of its filter (the right operand).
     """
 
     batch: Tuple[int, ...]
@@ -115,8 +115,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
         if dtypes.is_complex(accumulator(product)):
             return _of_complex(x, product, operands, of)
         if of.panels:
-            # A kernel of a convolution contains its strides as numbers. If a leading dimension is known only at run
-            # time, the operand is therefore copied first.
+            # The generated code of a convolution contains the operands' strides as numbers. An operand whose leading
+            # dimension is known only at run time is therefore copied first.
             if product.opcode == "convolution":
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
@@ -476,8 +476,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        # In these cases, lanes with sums of their own are not worth it: a reduction is as fast, or the sums of all
-        # lanes are larger than the matrix, or the product is small.
+        # With one row, a reduction is as fast. In the second case, the sums of all lanes are larger than the matrix.
+        # In the third case, the product is small.
         return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
@@ -695,14 +695,14 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
-    # the sizes of the operand, with one feature group along dimension j
+    # the sizes of a part of the operand: `size` elements along dimension j, all elements along the other dimensions
     box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))
     sides, steps, width = Sides.of(product, of), _memory_strides(value, box), _panel_width(size, kind, panels.units)
     is_panel = size == width and steps is not None and \
         min((abs(steps[d]) for d in sides.contracted if value.shape.dims[d] > 1), default=width) == width
     if (in_place or is_panel) and steps is not None and steps[j] == 1:
         return value
-    if product.opcode == "convolution" and steps:       # the copy to panels then reads long contiguous runs
+    if product.opcode == "convolution" and steps:       # in this order, the copy to panels reads long contiguous runs
         sides = replace(sides, contracted=tuple(sorted(sides.contracted, key=lambda d: -abs(steps[d]))))
     return _in_panels(x, value, sides, j, width)
 
@@ -721,8 +721,10 @@ def narrow_type(dtype: str, sums: str) -> str:
 
 def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
             panels: Panels) -> "List[Instruction]":
-    """Return the operands as [batch, kept, K / group, group], where kept is an operand's dimension in the result.
-    Return an empty list if tiles do not multiply groups of these types.
+    """Return the operands with the dimensions [batch, kept, K / group, group]. K is the number of summands, and `group`
+    is the number of adjacent summands (two of 16 bits or four of 8 bits) that one machine instruction multiplies and
+    adds. `kept` is the operand's dimension in the result. Return an empty list if tiles have no such instruction for
+    the operands' types.
     """
     types = [narrow_type(operand.shape.dtype, _sum_type(dot)) for operand in operands]
     if not set(types) <= set(panels.groups):
@@ -734,7 +736,8 @@ def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
              width: int, panels: Panels) -> Optional[Instruction]:
-    """Return the product of groups of narrow numbers. Return None if tiles do not multiply groups of these types.
+    """Return the product for tiles that multiply groups of narrow numbers: two adjacent summands of 16 bits, or four of
+    8 bits, in one instruction. Return None if tiles have no such instruction for the operands' types.
 
     width: the number of columns of a panel. If it is 0, each work-item copies its columns to a panel of its own. This
         requires that the operand is in memory, and that the columns are contiguous; otherwise a width is chosen.
@@ -754,8 +757,8 @@ def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
 
 
 def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int, batch: int) -> Instruction:
-    """Return the product of two operands [batch, kept, K / group, group], where kept is the operand's dimension in the
-    result. batch: the number of batch dimensions.
+    """Return the product of the two operands `both`, whose dimensions are [batch, kept, K / group, group], as `_groups`
+    returns them. batch: the number of batch dimensions.
     """
     attributes: Dict[str, object] = {TILED: of}
     for side, value in zip(("lhs", "rhs"), both):
@@ -765,7 +768,8 @@ def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int
 
 
 def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
-    """Return a product of groups of narrow numbers by a matrix that is contiguous along the sum and is read in place.
+    """Return a product of an operand with few rows and a large matrix. Both have numbers of 16 or 8 bits, which are
+    multiplied in groups (see `_groups`). The matrix is contiguous along the contracted dimension and is read in place.
     The operand with few rows is stored in panels, and the result is transposed. Return None for other products.
     """
     of, kind = int(_kept_size(dot, 1) <= _kept_size(dot, 0)), _sum_type(dot)
@@ -790,8 +794,8 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
 
 
 def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Instruction:
-    """Return the operand as [batch, kept, K / group, group], where kept is its dimension in the result. The sum is
-    padded with zeros to a multiple of `group`.
+    """Return the operand with the dimensions [batch, kept, K / group, group]. `kept` is its dimension in the result.
+    The contracted dimensions become one of K elements, which is padded with zeros to a multiple of `group`.
     """
     order = (*sides.batch, *sides.kept, *sides.contracted)
     dims = tuple(value.shape.dims[d] for d in order[:len(order) - len(sides.contracted)])
@@ -982,9 +986,9 @@ def _in_groups_of_images(x: Expander, value: Instruction, images: int, features:
 
 def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
                  part: int = 0) -> Optional[Instruction]:
-    """Return a convolution whose kernel is read in vectors along the output features, which are contiguous in the
-    result. Return None if a group has too few features. part: the number of features that belong to one part of the
-    images; 0 if the images are not divided.
+    """Return a convolution whose filter (the right operand) is read in vectors along the output features, which are
+    contiguous in the result. Return None if a feature group has too few features. part: the number of features that
+    belong to one part of the images; 0 if the images are not divided.
     """
     shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
     groups, features = group_count(product), shape.dims[labels.out[1]]
@@ -1024,8 +1028,8 @@ def parts_of_unit(groups: int, features: int, unit: int) -> int:
 
 def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Instruction,
               order: "Sequence[int]") -> Instruction:
-    """Return a convolution with several groups of features in one vector. Each lane of the vector reads the base's
-    element for its group.
+    """Return a convolution in which one vector has output features of several feature groups. Each lane of the vector
+    reads the base's element for its own group.
     """
     labels = product.attributes["dim_labels"]
     wide = labels.lhs[0 if product.attributes["batch_group_count"] > 1 else 1]
@@ -1035,8 +1039,9 @@ def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Inst
 
 def _laid_out(x: Expander, convolution: Instruction, both: "Sequence[Instruction]", order: "Sequence[int]",
               of: int) -> Instruction:
-    """Return the convolution for tiles, computed in the order `order` and then copied to its own layout. of: the index
-    of the operand that is read vector by vector.
+    """Return the convolution for tiles, and a copy of its result to the result's own layout. order: the dimensions in
+    memory (minor to major) of the result that the tiles write. of: the index of the operand that is read vector by
+    vector.
     """
     shape = array_shape(both[of].shape.dtype, convolution.shape.dims, tuple(order))
     value = x.add("convolution", shape, both, **{**convolution.attributes, TILED: of})
@@ -1123,7 +1128,7 @@ def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, width: int
     order = (*others, *sides.contracted, j)
     outer, inner = (tuple(dims[d] for d in some) for some in (others, sides.contracted))
     o, i, size, steps = len(outer), len(inner), dims[j], len(inner) - (group > 1)
-    # dimensions of panels: outer, panel, steps, column, group
+    # dimensions of the array of panels: outer dimensions, panel, contracted dimensions, column in the panel, group
     to_panels = (*range(o), o + i, *range(o, o + steps), o + i + 1, *range(o + steps, o + i))
     from_panels = tuple(to_panels.index(d) for d in range(o + i + 2))
     turned = _transposed(x, value, order)

@@ -346,7 +346,8 @@ def _rows(
 class _Stage:
     """A Stage (a pass over a row) under construction.
 
-    row_values: the values of a row that later stages read, each as a root over the rows.
+    row_values: the values of a row that later stages read, each with a Root, by which a kernel that goes over the rows
+        stores it.
     of_row: the values of a row, computed by earlier stages, that this stage reads.
     reads_kept: the values that earlier stages keep in registers and this stage reads.
     """
@@ -495,7 +496,7 @@ class _Stages:
             [hero.operands[1] for hero in stage.heroes],
         )
         if bound_in(partition):
-            raise _Refused      # in C, a runtime variable could have the name of a total
+            raise _Refused      # in the generated C, a runtime variable could have the name of a total's variable
         return partition
 
     def _partition(
@@ -523,7 +524,8 @@ class _Stages:
 
     def _of_row(self, partition: Partition) -> "Dict[Instruction, Root]":
         """Return the values that depend only on the row and that a partition uses for the elements of the row: totals,
-        and values that are computed from totals only. Each is a root over the rows.
+        and values that are computed from totals only. Each comes with a Root, by which a kernel that goes over the rows
+        stores it.
         """
         once = _once(partition)
         alone: "Set[Instruction]" = set()       # values that depend only on totals

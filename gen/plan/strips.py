@@ -180,7 +180,8 @@ def _rows_of_strip(producer: Contraction, of: Rows, between: "Sequence[Buffer]",
 
 
 def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Optional[Nest]:
-    """Return the nest with buffers of one strip. Return None if a contraction cannot remain a contraction with them.
+    """Return the nest, reading and writing buffers that contain one strip each instead of whole arrays. Return None if
+    a contraction does not remain a contraction.
 
     places: for each of these buffers, the map from a position in the array to the position in the buffer.
     """
@@ -204,8 +205,9 @@ def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]"
 
 
 def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
-    """Return the partition with buffers of one strip. places: for each of these buffers, the map from a position in the
-    array to the position in the buffer.
+    """Return the partition, reading and writing buffers that contain one strip each instead of whole arrays.
+
+    places: for each of these buffers, the map from a position in the array to the position in the buffer.
     """
     made = copy.copy(partition)
     made.roots = _roots(partition.roots, places)
@@ -215,8 +217,8 @@ def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
 
 
 def _goes_by_strips(nest: Contraction, strips: int) -> bool:
-    """Return true if a contraction's outer digits represent the number of each strip exactly once, so that its
-    work-items can compute one strip after another.
+    """Return true if the outer loops of a contraction visit each strip exactly once, so that its work-items can compute
+    one strip after another. (The loops that change the strip are then the mixed-radix digits of the strip's number.)
     """
     digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
     return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(
@@ -224,8 +226,8 @@ def _goes_by_strips(nest: Contraction, strips: int) -> bool:
 
 
 def _reads_as_single(nest: Contraction, between: "Sequence[Buffer]") -> bool:
-    """Return true if a contraction reads the buffers in `between` only as its operand `single`, and neither as its
-    operand `units` nor in its epilogue.
+    """Return true if a contraction reads the buffers in `between` neither as its operand `units`, which is read in
+    vectors, nor in its epilogue. It may read them as its operand `single`, which is read element by element.
     """
     return nest.units not in between and not any(buffer in between for function in nest.epilogue.functions
                                                  for buffer in buffers_of(nest.epilogue, function))

@@ -28,12 +28,13 @@ from gen.plan.products import group_count
 
 
 class Digit(NamedTuple):
-    """A digit of the result's position or of the sum, and what one step of the digit changes.
+    """A mixed-radix digit of the result's position, or of the index of a summand. The other fields say by how much
+    positions change if the digit grows by 1.
 
-    size: the number of steps.
-    position: the distance in the result.
-    strides: the distance in each operand.
-    inside: the amount that is added to the sum of each condition.
+    size: the radix, which is the number of values of the digit.
+    position: the change of the position in the result.
+    strides: the change of the position in each operand.
+    inside: for each `Condition`, the change of its sum.
     """
 
     size: int
@@ -43,7 +44,8 @@ class Digit(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """The condition under which an element of an operand exists: a sum is in [0, last].
+    """A condition under which an element of an operand is stored, and is not padding: a sum, which is affine in the
+    digits, is in [0, last].
 
     operand: the index of the operand.
     first: the value of the sum at the first element.
@@ -62,14 +64,14 @@ class Inside(NamedTuple):
 
 @dataclass(eq=False)
 class StridedProduct(Nest):
-    """A nest of a product in which each digit has a constant stride in each operand.
+    """A nest of a product in which each mixed-radix digit (`Digit`) has a constant stride in each operand.
 
     dot: the product.
     epilogue: computes the results from the elements of the product. `partition` computes the product as well.
     operands: the operand with the rows, then the operand with the columns.
     first: the position of the first element in each operand.
-    conditions: the conditions under which elements of the operands exist.
-    batch, rows, columns, steps: the digits, major first.
+    conditions: the conditions under which elements of the operands are stored, and are not padding.
+    batch, rows, columns, steps: the digits of the batch, of the result's rows and columns, and of the sum, major first.
     """
 
     dot: Instruction
@@ -89,8 +91,8 @@ class StridedProduct(Nest):
                 (("batch", self.batch), ("row", self.rows), ("column", self.columns), ("step", self.steps))}
 
     def lines(self, operand: int) -> "Tuple[Digit, ...]":
-        """Return the digits of the rows for the first operand, and of the columns for the second operand. A line is a
-        row of the first operand or a column of the second.
+        """Return the digits that number the lines of an operand: the rows of the first operand, or the columns of the
+        second.
         """
         return (self.rows, self.columns)[operand]
 
@@ -133,7 +135,7 @@ class TiledProduct(StridedProduct):
     """A nest of a product that a GPU computes in shared-memory tiles."""
 
     def conditions_of(self, operand: int) -> "List[int]":
-        """Return the indices of the conditions under which elements of an operand exist."""
+        """Return the indices of the conditions that separate an operand's stored elements from padding."""
         return [number for number, condition in enumerate(self.conditions) if condition.operand == operand]
 
     @property
@@ -142,15 +144,15 @@ class TiledProduct(StridedProduct):
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:
-        """Return the map (batch, group)[vec] -> (sum of a condition at the first element of a line). A line is a row of
-        the first operand or a column of the second. A group is `vec` adjacent lines.
+        """Return the map (batch, group)[vec] -> (value of a `Condition`'s sum at the first element of a line). A line
+        is a row of the first operand or a column of the second. A group is `vec` adjacent lines.
         """
         condition = self.conditions[number]
         return self._of_lines(condition.operand, vec, condition.first, Inside(number))
 
     def inside_step_map(self, number: int, vec: int = 1) -> str:
-        """Return the map (group)[vec] -> (amount that a step adds to the sum of a condition). A group is `vec` adjacent
-        steps.
+        """Return the map (group)[vec] -> (amount that a step of the product adds to the sum of a `Condition`). A group
+        is `vec` adjacent steps.
         """
         return self._of_steps(vec, Inside(number))
 
@@ -164,7 +166,7 @@ class TiledProduct(StridedProduct):
 
     def vector(self, operand: int, most: int) -> int:
         """Return the largest number of elements, at most `most`, that can always be read as one vector. They are
-        contiguous, aligned to a vector, and exist under the same conditions.
+        contiguous and aligned to a vector, and all or none of them are padding.
         """
         vec, along = most, self.along_steps(operand)
         while vec > 1:
@@ -183,7 +185,8 @@ class TiledProduct(StridedProduct):
 
 
 def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> "List[str]":
-    """Return one term for each digit of the expression `name`: the digit times its stride.
+    """Split the index `name` into mixed-radix digits, and return the text of one term for each: the digit times its
+    stride.
 
     of: says which stride: the index of an operand, for the position in that operand; an `Inside`, for the sum of a
         condition; "position", for the position in the result.
@@ -214,7 +217,7 @@ class Moves(NamedTuple):
     sums: List[Digit]
 
     def moved(self, digit: Digit, operand: int) -> bool:
-        """Return true if a digit changes the address in an operand, or a condition of the operand."""
+        """Return true if the address in an operand, or one of the operand's conditions, depends on a digit."""
         return digit.strides[operand] != 0 or any(
             worth for worth, condition in zip(digit.inside, self.conditions) if condition.operand == operand)
 
@@ -316,8 +319,8 @@ def _groups(dot: Instruction, at: str) -> "List[str]":
 
 
 def _steps(dot: Instruction, sums: "List[Digit]") -> "List[Digit]":
-    """Return the digits of the sum, major first. The digits of a convolution are sorted by their strides, so that
-    adjacent steps are adjacent in an operand.
+    """Return `sums`, the mixed-radix digits of the index of a summand, major first. For a convolution, they are sorted
+    by their strides, so that successive summands are adjacent in an operand.
     """
     if dot.opcode != "convolution":
         return sums
@@ -332,8 +335,8 @@ def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
 
 
 def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
-    """Return the digits, with neighbouring digits merged if that leaves all strides constant. order: the indices of the
-    operands that have the rows and the columns.
+    """Return the digits. Neighbouring digits are merged into one if it has constant strides. order: the index of the
+    operand that has the rows, and the index of the operand that has the columns.
     """
     worths = [(digit.size, (digit.position, *in_order(digit.strides, order), *digit.inside)) for digit in digits]
     return tuple(Digit(size, worth[0], (worth[1], worth[2]), tuple(worth[3:]))

@@ -264,8 +264,8 @@ def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], a
     of_lowest, of_first, of_last = lowest.__getitem__, first.__getitem__, last.__getitem__
     left = list(buffers.loads)
     pull = [load * weight for load, weight in zip(left, weights)]
-    # `waiting` has the waiting buffers by lowest offset, and `levels` these offsets in order. When the lowest offset of
-    # a buffer rises, the buffer also stays in its old list.
+    # For each offset, `waiting` lists the unplaced buffers that could be placed there at the lowest. `levels` are these
+    # offsets in ascending order. When the lowest possible offset of a buffer rises, its old list keeps the stale entry.
     waiting, levels = {0: list(range(len(sizes)))}, [0]
 
     def urgency(b: int) -> "Tuple[float, int]":

@@ -268,7 +268,7 @@ class Interference:
         return self._of(b) in self.with_.get(self._of(a), ())
 
     def join(self, a: Array, b: Array) -> None:
-        """Treat b as the same array as a from now on."""
+        """Treat array `b` as the same array as `a` from now on."""
         a, b = self._of(a), self._of(b)
         for other in self.with_.pop(b, set()):
             self.with_[other].discard(b)
@@ -300,8 +300,8 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
 
 def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array]",
           copied: "Callable[[Move, Shape], List[Launch]]") -> "List[Step]":
-    """Return the steps with launches instead of copies, in which each array is replaced by the array that represents
-    its place. Pointers to the same place lose `restrict`.
+    """Return the final steps: each copy is replaced by launches that make it, and each array by the array that
+    represents all arrays in the same memory. Kernel arguments that point to the same memory lose `restrict`.
 
     donors: for each result that may be stored in a parameter's buffer, the parameter.
     copied: returns the launches that make a copy, for arrays of a given shape.

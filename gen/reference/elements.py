@@ -72,7 +72,9 @@ def of_bits(call: Calls, dtype: str, text: str) -> str:
 
 
 def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:
-    """Return the C text of a number whose comparison in C orders the values. total: true for the order TOTALORDER."""
+    """Return C text that converts a value to a number by which C's operators < and > order such values. total: true for
+    HLO's TOTALORDER of floats, in which -0 < +0 and NaNs have places.
+    """
     if total and dtype in FLOATS:
         return call("total_order", bits_text(call, dtype, text), str(bits_of(dtype)))
     return load(call, dtype, text)

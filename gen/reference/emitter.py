@@ -50,7 +50,7 @@ class Emitter:
         return self.array(i.name, i.shape.dtype, i.shape.dims)
 
     def moved(self, i: Instruction, of: Array) -> Array:
-        """Return a new array for the result of an op that moves elements. Its type, that of `of`, may be a C type."""
+        """Return a new array for the result of an op that moves elements. Its elements have the type of `of`."""
         return self.array(i.name, of.dtype, i.shape.dims)
 
     def constant(self, i: Instruction) -> Array:

@@ -39,8 +39,11 @@ def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[st
 
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
-    """Return, for each LAPACK argument that holds an operand or a result, as `which` says, its arrays in `given`. The
-    keys are the positions of the arguments.
+    """Return, for each argument of a LAPACK routine that holds an operand (or a result), the arrays of that operand:
+    one, or two for real and imaginary parts. The keys are the positions of the arguments.
+
+    given: the arrays of all operands (or results), in order.
+    which: "operand" or "result".
     """
     rooms = sorted((getattr(a, which), n, a) for n, a in enumerate(arguments)
                    if isinstance(a, Room) and getattr(a, which) is not None)

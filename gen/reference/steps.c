@@ -26,8 +26,8 @@ for (int64_t t = 0; t < $count; ++t) {
   $moved
 }
 
-/* ---- chosen: computes `best`, the position of the window's element that the comparison selects. $compared: the
-   statements that compute $keeps ---- */
+/* ---- chosen: sets `best` to `at` if the comparison selects the element at `at` rather than the best one so far.
+   $compared: the statements that compute $keeps, which is true if the comparison keeps the best one so far ---- */
 const $kind next = $of[at];
 $compared
 if (best < 0 || !$keeps) {
@@ -89,13 +89,14 @@ else {
   $filled
 }
 
-/* ---- sum_of_error: adds an input of a transform to the norm of the inputs and to the sum of their magnitudes ---- */
+/* ---- sum_of_error: adds an input of a transform to `norm`, the norm of the inputs, and to `sum`, the sum of their
+   magnitudes ---- */
 most = fmax(most, fabs($value));
 norm = hypot(norm, $value);
 sum += fabs($value);
 if (!(fabs($value) < INFINITY)) sum = INFINITY;
 
-/* ---- sum_of_slack: adds to slack how far an input's exact value can be from the computed one ---- */
+/* ---- sum_of_slack: adds to `slack` the largest distance of an input's exact value from the computed one ---- */
 slack += fmax($interval.hi - $value, $value - $interval.lo);
 if (!($interval.hi - $interval.lo < INFINITY)) sum = INFINITY;
 

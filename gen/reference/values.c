@@ -187,8 +187,8 @@ static inline int64_t s64_remainder(int64_t a, int64_t b) { return b == 0 ? a : 
 
 static inline uint64_t u64_remainder(uint64_t a, uint64_t b) { return b == 0 ? a : a % b; }
 
-/* The bits of the 128-bit product from bit `bits` on. The product is summed bit by bit of b. is_signed: true if a and
-   b are sign-extended. */
+/* Return the 128-bit product of `a` and `b`, shifted right by `bits` and truncated to 64 bits. The loop adds a shifted
+   `a` for each bit of `b` that is 1. is_signed: true if `a` and `b` are signed. */
 static inline uint64_t upper_product(uint64_t a, uint64_t b, int bits, int is_signed) {
   uint64_t high = 0, low = 0;
   for (int k = 0; k < 64; ++k)

@@ -19,7 +19,8 @@ from gen.program.ir import Program
 
 # maximum expected seconds of a check, or of a bench of one kernel
 MOST_SECONDS = 120
-# above this number of steps, inputs are moderate only: subnormals and the like take up to ten times as long
+# Above this number of steps, a check has a single round, with moderate inputs (DATA_MODERATE): subnormals and similar
+# values take up to ten times as long.
 MUCH_STEPS = 2 * 10 ** 8
 
 # Minimum rates, per second, of one round of a check on two cores of a server of 2020. A round is two launches, and at
@@ -30,7 +31,7 @@ LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
 # slowdown of steps and of operations if the host emulates the device
 EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10
-# steps of the reference and its bound for each multiplication that the kernel of an op on matrices does
+# For an op on matrices: the steps of the reference and of its bound together, for each multiplication of the kernel.
 MATRIX_STEPS = 4
 LAUNCHES = 15  # minimum number of launches of a bench: the warm-up and nine rounds
 
@@ -105,7 +106,7 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
         elif i.opcode in MATRIX_OPS:
             steps += MATRIX_STEPS * matrices.steps_of(i)
         elif i.opcode == "fft":
-            # the reference computes in long double, and the bound's real and imaginary parts cost as much again
+            # factor 4: long double in the reference; the bound's real and imaginary parts cost as much again
             steps += 4 * transform_steps(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
             count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)
@@ -195,9 +196,9 @@ def memory(computation: Computation) -> int:
         if i.opcode in hlo.CONTRACTIONS:
             # the reference copies the factors in the order of its loops, and multiplies scales into copies
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
-        if i.opcode in MATRIX_OPS:    # the reference keeps copies in wider types, and the bound keeps errors
+        if i.opcode in MATRIX_OPS:    # arrays of the reference (copies in wider types) and of the bound (errors)
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())
-        if i.opcode == "scatter":    # the bound counts the updates of each element, and keeps partial sums
+        if i.opcode == "scatter":    # arrays of the bound: for each element, the number of updates and partial sums
             passing = 4 * i.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in i.shape.leaves())
         if i.opcode == "parameter" or plan.stops(i):
             kept += sum(leaf.bytes for leaf in i.shape.leaves())

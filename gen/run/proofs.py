@@ -151,8 +151,8 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
 
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
-    """Return the strides of a loop nest's digits, in ascending order. A digit whose stride equals another digit's
-    stride times size continues that digit and is left out.
+    """Return the strides of the loops of a nest, in ascending order. If the stride of a loop is another loop's stride
+    times that loop's trip count, both act like a single loop, and the larger stride is left out.
     """
     joined: "List[int]" = []
     end = -1

@@ -14,7 +14,8 @@ struct device {
 };
 
 struct buffer {
-  /* bytes of the data, of the guard before it and of the guard after it; backend_read and backend_write reach all */
+  /* bytes of the data, of the guard before it and of the guard after it; backend_read and backend_write can access all
+   * three */
   size_t bytes, before, after;
   unsigned char *host;         /* the data's address on the host if the device computes in place, else NULL */
   void *data;                  /* the argument that kernels get: cl_mem or a device pointer */

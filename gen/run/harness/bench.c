@@ -14,8 +14,8 @@ enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIR
 /* The buffers below PACKED bytes of a set share one allocation, each aligned to its size: a process may have only about
  * 65,000 mappings. */
 enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
-/* A rival rests if it is slower than the fastest by more than the factor HOPELESS after FEW_TURNS turns, or by more
- * than IN_DOUBT after FIRST_TURNS: more turns would not make it the fastest. */
+/* A rival is no longer timed if it is slower than the fastest by more than the factor HOPELESS after FEW_TURNS turns,
+ * or by more than IN_DOUBT after FIRST_TURNS: more turns would not make it the fastest. */
 static const double HOPELESS = 4, IN_DOUBT = 1.15;
 
 static double seconds(void)
@@ -33,7 +33,7 @@ struct rotation {
   int sets, copy_sets;
   struct buffer *param, *result; /* of set s: param[s * params ..] and result[s * results ..] */
   struct buffer *packed;         /* one per set: the allocation that its small buffers share */
-  struct buffer scratch;         /* shared by all sets */
+  struct buffer scratch;         /* the fusion's scratch buffer, the same for all sets */
   struct buffer *from, *to;      /* the sources and targets of copies, copy_sets each */
   unsigned char **from_host, **to_host;
   size_t half; /* number of bytes that one copy reads, and also writes */
@@ -84,7 +84,8 @@ static int allocate_set(struct rotation *r, int s)
   return 0;
 }
 
-/* Writes real inputs to a parameter. Fills any other buffer with bytes, so that all of its pages are mapped. */
+/* Writes `from` to the whole buffer. Buffers whose content does not matter are written too, so that all of their pages
+ * are mapped. */
 static int fill_buffer(struct buffer *buffer, const void *from) { return backend_write(buffer, 0, buffer->bytes, from); }
 
 static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
@@ -171,7 +172,7 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   if (rival->kind == LIBRARY) return worker_turn(rival->worker, calls);
   rival->next = (first + calls) % sets;
   if (rival->kind == HOST_COPY) copies_copy(rival->number, r->from_host, r->to_host, r->half, sets, first, calls);
-  else if (rival->kind == HOST_READ) { /* a call reads the source and the target of a copy */
+  else if (rival->kind == HOST_READ) { /* reads both buffers of a copy: as many bytes as a copy moves */
     copies_read(rival->number, r->from_host, r->half, sets, first, calls);
     copies_read(rival->number, r->to_host, r->half, sets, first, calls);
   }
@@ -423,9 +424,9 @@ static double best_turn(const struct rival *rival)
   return best;
 }
 
-/* Rests each rival whose best turn is slower than that of the fastest of its kind by more than `factor`. Rests each
- * library that is slower or faster than the kernel by more than `factor`. The best turn decides, because the first
- * turns of a library may take several times as long as later ones. */
+/* Stops timing a copy or a read whose best turn is slower than the best turn of the fastest copy or read by more than
+ * `factor`. Stops timing a library whose best turn is slower or faster than the kernel's by more than `factor`. The
+ * best turn decides, because the first turns of a library may take several times as long as later ones. */
 static void rest(struct rival *rivals, int count, double factor)
 {
   const struct rival *copy = fastest(rivals, count, is_copy), *read = fastest(rivals, count, is_read);

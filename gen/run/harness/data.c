@@ -156,7 +156,7 @@ static uint64_t special_integer(const struct sett_buffer *type, uint64_t random)
   switch (random & 15) {
   case 0: return 0;
   case 1: return 1;
-  case 2: return ones;        /* -1 if signed, else the maximum */
+  case 2: return ones;        /* -1 if the type is signed, else its maximum */
   case 3: return half;        /* the signed maximum */
   case 4: return half + 1;    /* the signed minimum */
   case 5: return half + 2;
@@ -196,8 +196,8 @@ static uint64_t near_index(const struct sett_buffer *type, uint64_t random)
   return (type->kind == SETT_UINT && value >> 63 ? 0 : value) & ones;
 }
 
-/* Returns one component of an index, so that the windows of all rows are disjoint. When no disjoint windows are left,
- * the rows are out of range. */
+/* Returns element i of an array of indices: one component of one index. No two indices of the array address
+ * overlapping windows. When all windows that fit are used, the remaining indices are out of range. */
 static uint64_t index_apart(const struct sett_buffer *type, size_t i, unsigned long long seed)
 {
   const unsigned long long inner = type->apart[0], count = type->apart[1], *room = type->apart + 2;
@@ -258,7 +258,7 @@ static void make_definite(const struct sett_buffer *type, void *data)
     }
 }
 
-/* Reads the content of the parameter's file, if it has one. */
+/* Reads a parameter's content from its file. */
 static void read_whole(const struct sett_buffer *type, void *to)
 {
   FILE *file = fopen(type->file, "rb");

@@ -15,11 +15,11 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
 struct data_error {
   size_t compared;            /* number of elements compared */
   size_t unbounded;           /* compared elements for which the bound allows every value */
-  size_t unbounded_nan;       /* unbounded floats that are NaN in the reference */
-  size_t unbounded_integers;  /* unbounded integers and preds */
+  size_t unbounded_nan;       /* unbounded elements whose reference value is NaN */
+  size_t unbounded_integers;  /* unbounded elements of integer types or pred */
   size_t unbounded_moderate;  /* unbounded elements in rounds of moderate inputs; harness.c counts them */
   size_t failures;
-  double max_abs, max_ulp; /* largest errors of the elements that are not unbounded, if both values are finite */
+  double max_abs, max_ulp; /* largest errors of the elements with a bound, if value and reference are finite */
   double max_share;        /* largest error divided by its bound, where the bound is not 0 */
   size_t nearest;          /* index of the element that has max_share */
   double nearest_abs, nearest_bound;
