@@ -170,8 +170,8 @@ def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]
 
 
 def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tuple[int, ...]]":
-    """Return the dimensions to drop from `dims` so that `space` is left, the last ones if several choices fit. Return
-    None if no choice fits, or if the dropped dimensions have too many elements.
+    """Return the indices of the dimensions of `dims` that must be dropped to leave `space`. If several choices fit,
+    return the last dimensions. Return None if no choice fits, or if the dropped dimensions have too many elements.
     """
     ways = combinations(reversed(range(len(dims))), len(dims) - len(space)) if len(dims) >= len(space) else ()
     for way in ways:

@@ -64,8 +64,8 @@ class Region:
     kind: str
     function: "Function"
     parent: "Optional[Region]" = None
-    map: str = ""  # in a guard: the map to the operand; the guard's condition is the map's domain
-    # in a loop, and in a guard within a loop: the names of the loop variables, outermost first
+    map: str = ""  # only for a guard: the map to the operand's index; the guard's condition is that map's domain
+    # the names of the loop variables, outermost first; only for a loop, and for a guard inside a loop
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
     runtimes: "Tuple[Runtime, ...]" = ()               # in a read and a guard: the runtime variables of `step`
@@ -116,7 +116,7 @@ class Function:
 
     @property
     def nowhere(self) -> str:
-        """Return the map from the function's index to the index of a scalar."""
+        """Return the map from the function's index to (), the index of a scalar's only element."""
         return to_scalar(self.dims)
 
 
@@ -341,7 +341,7 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]"
 
 @lru_cache(maxsize=1024)
 def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
-    """Return the map from the op's output index, with the variables i0, i1, .., to the operand's index."""
+    """Return the map from an op's output index to the operand's index. The map's variables are i0, i1, .. ."""
     text = algebra.call("op", op, "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(operand)}")
     return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
 
@@ -465,7 +465,8 @@ class Partition:
         return self._reads[key]
 
     def home(self, read: Read, region: Region) -> Region:
-        """Return the region in which the value of a read is computed. A scalar is computed in the body."""
+        """Return the region in which the value of a read is computed: `region`, or, for a scalar, the function's body.
+        """
         return region if read.source.shape.leaves()[read.output].dims else region.function.body
 
     # ---- placing ----
@@ -480,8 +481,8 @@ class Partition:
         return compose(entry.map, step)
 
     def _bind(self, entry: Entry, kind: str) -> Region:
-        """Return the region of an operand that is read at a run-time index. Start indices that are constants become
-        part of the map.
+        """Return the region in which an entry reads its operand at an index that is known only at run time. Start
+        indices that are constants become part of the map.
         """
         instruction, function = entry.instruction, entry.region.function
         step, indices = runtime_map(instruction)

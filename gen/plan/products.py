@@ -503,8 +503,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int,
              matrix: Instruction) -> Optional[Instruction]:
-    """Return a product by a matrix of narrow numbers that is contiguous along the result's contiguous dimension, or
-    None for other products.
+    """Return the product for tiles that read a matrix in place and convert its elements to the wider type of the sum.
+    The matrix must be contiguous along the result's contiguous dimension. Return None for other products.
     """
     kind, found = _sum_type(dot), contiguous(dot)
     if matrix.shape.dtype == kind or found is None or found[0] != of \
@@ -598,9 +598,9 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
-    """Return the product in the layout whose rows fill more of their last vectors (units). A copy then brings the
-    result to its own layout. Return the product itself if the other layout saves little, or if the result is not small
-    compared with the operands.
+    """Return the product with a transposed result layout, if its rows then fill their last vectors (units) better.
+    Return the product itself if this saves little, or if the result, which must then be copied to its own layout, is
+    not small compared with the operands.
     """
     found = contiguous(product) if product.opcode == "dot" else None
     sides = [Sides.of(product, k) for k in (0, 1)]
@@ -913,9 +913,9 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 
 def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """Return a convolution whose base is read in vectors along the image; None for other convolutions. It has one
-    feature group. The contiguous dimension of its result is a dimension of the image, along which the base has neither
-    padding nor holes.
+    """Return the convolution for tiles that read its base in vectors along a dimension of the image. This dimension
+    must be the contiguous one of the result, and the base must have neither padding nor holes along it. Return None
+    for other convolutions, and if there are several feature groups.
     """
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
     at, kind = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0]), _sum_type(product)

@@ -442,8 +442,8 @@ class _Stages:
             raise _Refused
 
     def _by_columns(self, nest: Reduction) -> str:
-        """Add a reduction across rows to the last stage. Return the map from an index of the space to the position of
-        the total to which the element contributes. Raise _Refused unless the reduction has one total for each element
+        """Add a reduction across rows to the last stage. Return the map from an index of the element to the position of
+        the total in which the element is summed. Raise _Refused unless the reduction has one total for each element
         of a row.
         """
         totals = nest.heroes[0].shape.leaves()[0]
@@ -470,7 +470,9 @@ class _Stages:
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """Return the Root of the same result for an index of the shape `to`, which is the same position in memory."""
+        """Return the Root of the same result for a kernel over the index space `to`. An index of `to` leads to the
+        element of the result at the same position in memory.
+        """
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 
     # ---- partitions ----

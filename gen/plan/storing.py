@@ -201,9 +201,10 @@ class Evaluations(Partition):
         return counts
 
     def _shared(self, passes: bool, function: Function, callee: Function) -> bool:
-        """Return true if a call of `callee` does not compute its value again, because other calls have computed it.
-        Nests that go once over all elements of the value share a pass. A value that depends elementwise on a
-        reduction's totals and is then broadcast is computed once per row.
+        """Return true if calls of `callee` by `function` do not compute its value again. There are two cases: either
+        `function` reads each element of the value once, in a nest that is shared with other readers of the value; or
+        the value depends elementwise on a reduction's totals and is then broadcast, so that it is computed once per
+        row.
         """
         work, elements = self.work[function], math.prod(callee.dims)
         reads = work.reads[callee] * math.prod(function.dims)
@@ -409,7 +410,9 @@ def storable(instruction: Instruction) -> bool:
 
 
 def _reads_back(instruction: Instruction) -> bool:
-    """Return true if a value only moves elements of copies that are stored anyway. It need not be stored then."""
+    """Return true if a value only rearranges elements of values that are stored in any case, so that storing it would
+    save nothing.
+    """
     waiting, seen = [instruction], {instruction}
     while waiting:
         value = waiting.pop()

@@ -100,9 +100,10 @@ def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
 
 
 def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
-    """Return one nest that executes the nests of the chain strip by strip: a few neighbouring rows at a time. Return
-    None if the rows of a strip are not neighbours in every nest, or if a strip is too large for the caches.
+    """Return one nest that executes several nests strip by strip: a few neighbouring rows at a time. Return None if the
+    rows of a strip are not neighbours in every nest, or if a strip is too large for the caches.
 
+    chain: the nests, each of which reads what the nest before it writes.
     rows: the second nest of the chain, as stages.
     """
     producer = chain[0]

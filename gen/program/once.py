@@ -74,8 +74,8 @@ def _unchanging(loop: Repeat) -> "List[Launch]":
 
 def prepared(program: Program, steps: "Sequence[Step]",
              shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], List[Step]]":
-    """Return three parts: the program, with the arrays that NAME_prepare fills; the launches that fill them; and the
-    other steps. shared: arrays that share memory with other arrays, and are not prepared.
+    """Return three values: the program, with its list of arrays that NAME_prepare fills; the launches that fill them;
+    and the other steps. shared: arrays that share memory with others, so that NAME_prepare must not fill them.
     """
     candidates, known = _alone(steps, {*program.results, *shared}), {*program.weights}
     once: List[Launch] = []
@@ -90,8 +90,8 @@ def prepared(program: Program, steps: "Sequence[Step]",
 
 
 def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
-    """Return the launches that may be moved. No other step may write their results, no step may copy them, and they
-    must not be in `others`.
+    """Return the launches that may be moved. No other step may write the results of such a launch, no step may copy
+    them, and none of them may be in `others`.
     """
     counts = Counter(array for step in all_steps(steps) for array in _written(step))
     fixed = {*others, *(array for step in leaves(steps) for array in (

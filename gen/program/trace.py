@@ -87,7 +87,7 @@ class _Tracer:
                changing: Set[Array]) -> List[Node]:
         """Return the traced nodes of a body or an arm.
 
-        others: for arrays from outside, the arrays that are read instead.
+        others: for each array from outside that has been copied, the copy, which is read instead.
         done: the result that is 1 after the body or arm has run; None if it always runs.
         changing: arrays from outside that are written more than once, or perhaps never.
         """

@@ -73,9 +73,9 @@ def _cholesky(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[
 
 
 def triangle(i: Instruction) -> "List[int]":
-    """Return the arguments that describe a triangular system T X = B. Other forms are transposed to it. The arguments
-    are n, the number of right-hand sides, the two strides of T, the two strides of the right-hand sides, and 1 if T is
-    lower triangular.
+    """Return the arguments that describe a triangular system T X = B. X T = B and a transposed T are brought to
+    this form by other strides. The arguments are the size of T, the number of right-hand sides, the two strides of T,
+    the two strides of the right-hand sides, and 1 if T is lower triangular.
     """
     left, (m, k) = i.attributes.get("left_side", False), i.shape.dims[-2:]
     n, sides = (m, k) if left else (k, m)

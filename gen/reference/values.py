@@ -49,7 +49,9 @@ class Array:
         return f"${{{self.name}}}"
 
     def all(self) -> str:
-        """Return the C text of the position in a loop over all elements: 0 if there is one element."""
+        """Return the C text of the index of the current element in a loop over all elements: "i", or "0" for an array
+        of one element.
+        """
         return "0" if self.count == 1 else "i"
 
     def each(self, value: str) -> List[Statement]:

@@ -106,8 +106,8 @@ def _share(kernel: run.Event, rival: run.Event) -> float:
 
 
 def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
-    """Return the kernel's throughput relative to a copy and a read. The copy writes the same number of bytes as the
-    kernel; the read covers the part of the kernel's input that the copy does not read.
+    """Return (time of a copy and a read) / (time of the kernel). The copy writes as many bytes as the kernel writes.
+    The read reads the rest: as many bytes as the kernel reads beyond those that the copy reads.
     """
     written = int(manifest["bytes_written"])
     copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]

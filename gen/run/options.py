@@ -16,10 +16,10 @@ from gen.targets import RUNNERS, RunError, Runner
 MOST_ROUNDS = 24
 # work that is expected to take more seconds than this is announced before it begins
 LONG_SECONDS = 10
-# limit of a launch, in seconds of processor time for each processor. If ten times the expected time is more, it is the
-# limit.
+# Limit of a launch, in seconds of processor time for each processor. A launch whose expected time is more than a tenth
+# of this may take ten times its expected time instead.
 LAUNCH_SECONDS = 30
-PROCESS_LAUNCHES = 20  # time limit of a process that launches and computes references, in multiples of a launch's limit
+PROCESS_LAUNCHES = 20  # time limit of a process that runs launches and references, in multiples of a launch's limit
 START = child.Limit.of(60)    # time limit for a runtime to describe its device
 
 

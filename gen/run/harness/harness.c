@@ -288,7 +288,7 @@ static const char *run_guarded(struct job *job, int byte)
 
 static size_t element_at(const struct sett_buffer *type, long long byte) { return (size_t)byte * 8 / (size_t)type->bits; }
 
-/* Moves the start of a buffer's data by some bytes; its guards shrink and grow accordingly. */
+/* Moves the start of a buffer's data by some bytes. One guard grows, the other one shrinks. */
 static void move_buffer(struct buffer *buffer, int by)
 {
   buffer->data = (unsigned char *)buffer->data + by;

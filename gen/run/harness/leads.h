@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SETT_LEAD_GUARD: the byte of guards. As floats they are NaNs, so a kernel that reads one returns NaNs.
+/* SETT_LEAD_GUARD: the value of each guard byte. As floats, guards are NaNs, so a kernel that reads one returns NaNs.
  * SETT_LEAD_END: number of guard bytes before and after the larger array. */
 enum { SETT_LEAD_GUARD = 0xFF, SETT_LEAD_END = 64 };
 
