@@ -150,7 +150,7 @@ static inline wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : 
    w: room for 6 n + 2 n * sides numbers */
 static inline int32_t tridiagonal_solve_real(const real *const *in, real *const *out, wide *w, int64_t n, int64_t sides, int perturbed) {
   int32_t info = 0;
-  wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k] is element i + k of row i; its imaginary part follows */
+  wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k]: real part of element i + k of row i */
   const wide one[2] = {1, 0};
   wide scale = 0, largest = 0;
   for (int64_t i = 0; i < n; ++i)
