@@ -201,8 +201,8 @@ static void lines(const char *path) {
   row("upstream's test inputs", n, &test_inputs);
 }
 
-/* The columns of a row: the input, upstream's result, the class, the numbers of nodes before and after, whether
- * upstream's result is sound, 1 for an identity, upstream's nanoseconds. */
+/* Each row of the file has these columns: the input, the result of upstream (XLA), the class, the numbers of nodes
+ * before and after, whether upstream's result is sound, 1 for an identity, upstream's nanoseconds. */
 static void rows(const char *path) {
   static const char *const group[][2] = {
       {"expr_*_con", "the same with constraints"}, {"expr_", "random expressions"}, {"gpu_tile", "GPU tile + reshape"}, {"mixed", "slice, pad, concat mixes"},

@@ -38,7 +38,7 @@ from gen.targets.tools import c_compiler
 
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}
 TYPES = {"f32": 0, "f64": 1, "bf16": 2, "s8": 3, "u8": 4, "s32": 5}
-FEW = 16    # rows with fewer operations per byte are limited by reading memory
+FEW = 16    # products with fewer operations per byte are limited by reading memory
 FEW_BYTES = 1 << 18    # minimum number of bytes that each thread of the sum reads
 DIMS = ctypes.c_int64 * 12
 
@@ -123,13 +123,13 @@ def convolution(name: str, batch: int, size: int, channels: int, filters: int, w
         line = (f"c = {y} convolution(p0, p1), window={{size={window}x{window} pad={pads(low, high)}{strides}}}, "
                 f"dim_labels={labels}_{of_weights}->{labels}{grouped}")
         given, pointers = [x, w], (("x", 0), ("y", -1))
-    elif kind == "input":    # the flipped weights are moved over the dilated gradient
+    elif kind == "input":    # the output's gradient, dilated by the stride, is convolved with the reversed weights
         spread = f" lhs_dilate={stride}x{stride}" * (stride > 1)
         turned = of_weights if groups > 1 else of_weights.replace("i", "?").replace("o", "i").replace("?", "o")
         line = (f"c = {x} convolution(p0, p1), window={{size={window}x{window} pad={pads(window - 1 - low, window - 1 - high + (size + low + high - window) % stride)}"
                 f"{spread} rhs_reversal=1x1}}, dim_labels={labels}_{turned}->{labels}{grouped}")
         given, pointers = [y, w], (("y", 0), ("x", -1))
-    else:    # the sum is over the images, in place of the input channels
+    else:    # the convolution sums over the images, as a forward convolution sums over the input channels
         spread = f" rhs_dilate={stride}x{stride}" * (stride > 1)
         as_sum, last = labels.replace("b", "?").replace("f", "b").replace("?", "f"), window - size - low + (out - 1) * stride
         of_y = labels.replace("b", "i").replace("f", "o")
@@ -273,7 +273,7 @@ class Library:
 
 
 class Reading:
-    """A sum that reads as many bytes as a row's parameters and results have."""
+    """A sum over as many bytes as the computation of a table row reads and writes: a limit for its time."""
 
     def __init__(self, limits: Any, size: int, threads: int) -> None:
         self.limits, self.threads, self.buffer = limits, threads if size > FEW_BYTES else 1, np.ones(max(size, 4096), np.uint8)

@@ -90,7 +90,7 @@ static void ours(int set) {
 /* ---- the naive loop, which computes the address of each element ---- */
 
 typedef struct plain {
-  int64_t rows, columns, tile[2], zip; /* without tiles, tile is {1, columns}; zip: number of interleaved rows */
+  int64_t rows, columns, tile[2], zip; /* without tiles, `tile` is {1, columns}; `zip`: number of interleaved rows */
   int by_columns;
 } plain;
 

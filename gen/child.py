@@ -40,7 +40,7 @@ class Limit:
     """The limits of a process.
 
     processor: the processor time of all its threads, in seconds.
-    passing: the wall-clock time in seconds, for a process that waits without end.
+    passing: the wall-clock time in seconds; it also ends a process that only waits.
     """
 
     processor: float

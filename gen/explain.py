@@ -66,7 +66,8 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
         if all(values == stored[0] for values in stored):   # CPUs and GPUs have the same plan
             of_class = dict([*of_class.items()][:1])
         shown = {of: (_partition(fusion, plan), _maps(plan)) for of, plan in of_class.items()}
-        alike: "Dict[Any, PlanClass]" = {}      # by CPU or GPU, and text: the first class of devices with this text
+        # key: whether the devices are CPUs, and the text; value: the first class of devices with this text
+        alike: "Dict[Any, PlanClass]" = {}
         for of, both in shown.items():
             alike.setdefault((of.cpu, both), of)
         cpus = sum(of.cpu for of in alike.values())

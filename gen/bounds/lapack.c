@@ -353,7 +353,8 @@ static inline const char *holds_gesdd(const struct call *c) {
   return distance(back, c->x[0], m * n) <= error ? 0 : "U S V^H is not A";
 }
 
-/* Tests that Q R is A, with columns in the given order (counted from 1), or, if order is NULL, in their own order. */
+/* Tests that Q R is A, where A's columns are taken in the given `order` (counted from 1), or as they are if it is
+   NULL. */
 static inline const char *holds_geqrf_in(const struct call *c, const number *order) {
   const int64_t m = c->m, n = c->n, k = m < n ? m : n;
   number *const back = c->w, *const a = back + m * n, *const v = a + m * n;
@@ -376,7 +377,8 @@ static inline const char *holds_geqrf_in(const struct call *c, const number *ord
 
 static inline const char *holds_geqrf(const struct call *c) { return holds_geqrf_in(c, 0); }
 
-/* Results of geqp3. Columns with number 0 in the operand are free to move, and the longest of them must come first. */
+/* Results of geqp3. The second operand (LAPACK's jpvt) is 0 for columns that are free to move. These are sorted: the
+   diagonal of R must descend. */
 static inline const char *holds_geqp3(const struct call *c) {
   const int64_t n = c->n, k = c->m < n ? c->m : n;
   const char *const wrong = holds_geqrf_in(c, c->r[1]);
@@ -484,7 +486,7 @@ static inline const char *holds_potrf(const struct call *c) {
       if (!(SIZE(sum - a[i * n + j]) <= error)) return "L L^H is not A";
     }
   if (!info) return 0;
-  /* row: the row of L at whose pivot the factorisation stopped; the norm of y tells how much errors grow in this row */
+  /* `row`: the row of L at whose pivot the factorisation stopped; the norm of `y` tells how much errors grow there */
   number *const row = l + n * n, *const y = row + n;
   wide pivot = RE(a[whole * n + whole]);
   for (int64_t j = 0; j < whole; ++j) {

@@ -99,7 +99,7 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
   return sure;
 }
 
-/* pe: the errors of the pivots. w: work array of 2 m n + m + n elements. */
+/* `pe`: the errors of the pivots. `w`: work array of 2 m n + m + n elements. */
 static inline int lu_error_real(const real *a, const real *out, const int32_t *pivots, double *e, double *pe, double *w, int64_t m,
                          int64_t n, double u) {
   const int64_t steps = m < n ? m : n;
@@ -163,7 +163,7 @@ static inline int lu_error_real(const real *a, const real *out, const int32_t *p
   return sure == steps;
 }
 
-/* te: the errors of tau. w: work array of k^2 + n elements. */
+/* `te`: the errors of `tau`. `w`: work array of k^2 + n elements. */
 static inline int qr_error_real(const real *a, const real *out, const real *tau, double *e, double *te, double *w, int64_t m, int64_t n,
                          double u) {
   const int64_t k = m < n ? m : n;
@@ -223,8 +223,8 @@ static inline int householder_product_error_real(const real *a, const real *tau,
  * are not complex. */
 static inline double size_real(const real *re, const real *im, int64_t at) { return fabs((double)re[at]) + (im ? fabs((double)im[at]) : 0); }
 
-/* in, x, e: pairs of arrays, re and im; im is NULL if numbers are not complex. inverse: the inverse matrix, followed
- * by its imaginary part. */
+/* `in`, `x`, `e`: pairs of arrays, the real and the imaginary parts; the latter is NULL if numbers are not complex.
+ * `inverse`: the inverse matrix, followed by its imaginary part. */
 static inline int tridiagonal_solve_error_real(const real *const *in, const real *const *x, double *const *e, const real *inverse,
                                         int64_t n, int64_t sides, double u) {
   const real *const turned = in[1] ? inverse + n * n : NULL;
@@ -254,7 +254,7 @@ static inline int tridiagonal_solve_error_real(const real *const *in, const real
   return sure;
 }
 
-/* ve: the errors of the vectors, which are columns. */
+/* `ve`: the errors of the eigenvectors, which are columns. */
 static inline int eigh_error_real(const real *a, const real *vectors, const real *values, double *ve, double *e, int64_t n,
                            int with_vectors, double u) {
   const int sure = tame_real(a, n * n, u);
@@ -281,8 +281,8 @@ static inline int eigh_error_real(const real *a, const real *vectors, const real
   return sure;
 }
 
-/* left: the left vectors; component i of vector p is left[i * uk + p]. e, ue, ve: the errors of the values, of the left
- * vectors, and of the right vectors, which are rows of length n. */
+/* `left`: the left singular vectors; component i of vector p is left[i * uk + p]. `e`, `ue`, `ve`: the errors of the
+ * singular values, of the left vectors, and of the right vectors, which are rows of length n. */
 static inline int svd_error_real(const real *a, const real *values, const real *left, double *e, double *ue, double *ve, int64_t m,
                           int64_t n, int64_t uk, int64_t vk, int vectors, double u) {
   const int64_t k = m < n ? m : n;

@@ -68,9 +68,9 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         start.append(Declare("double", "flushed", "0.0"))
         step += [Assign("flushed", f"range_flushed({one[0]}, {most}, {other})", "+=")
                  for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
-    # A kernel may compute several of these sums as one sum. Its partial sums then contain terms of the others, whose
-    # masses are not known here. So no sum counts as exact, and each must stay below the largest number divided by the
-    # number of sums.
+    # A kernel may merge `sums` of these sums into one. A partial sum then contains terms of several of them, but only
+    # the terms of one are known here. So no sum counts as exact, and each must stay below the largest number divided by
+    # `sums`.
     sums = int(i.attributes.get("sums", 1))
     whole = whole if sums == 1 else "false"
     terms = count_of(p.sizes) * sums
@@ -104,7 +104,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
 
 def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
             kind: str) -> "Tuple[Index, List[Statement], Ranged]":
-    """Return the index of a factor's element, the statements that compute it, and the element."""
+    """Return the index of a factor's element, the statements that compute the element, and the element."""
     to, of = factor_places(order, x.dims)
     lines: List[Statement] = []
     factor = converted(b, x, of, kind, "x", lines)

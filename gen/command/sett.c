@@ -43,7 +43,7 @@ enum {
   COMMAND_OPTIONS
 };
 static const struct {
-  const char *name, *value, *of, *what; /* of: the groups that take the option; what: the meaning of its value */
+  const char *name, *value, *of, *what; /* `of`: the commands that take the option; `what`: the meaning of its value */
 } command_option[COMMAND_OPTIONS] = {
     {"--lane", "NAME", "coalescing, banks and draw", "a dimension's name"},
     {"--vector", "NAME", "coalescing, banks and draw", "the name of a variable, the same in all maps"},
@@ -141,7 +141,7 @@ static int say_error(command *self, int column, const char *message) {
   return 2;
 }
 
-/* Returns `text` after noting its argument, to which the columns of later errors refer. */
+/* Returns `text`. If it is one of the arguments, the columns of later errors refer to this argument. */
 static const char *reading(command *self, const char *text) {
   int i;
   for (i = 0; i < self->argc; ++i)

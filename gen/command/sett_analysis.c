@@ -23,9 +23,9 @@ static int analysis_say_results(command *self, int results, int rank) {
   return 0;
 }
 
-/* Reads the memory of a map: a shape, or only an element type if the map gives positions. If the layout is tiled, or
- * the map has one result and the array more dimensions, *map is replaced by a map to positions. Returns 0 after
- * say_error. */
+/* Reads the argument that describes the memory which a map accesses: a shape, or only an element type if the map's
+ * result is a position. If the layout is tiled, or if the map has one result and the array has more dimensions, *map
+ * is replaced by a map to positions. Returns 0 after say_error. */
 static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map,
                            sett_tile_shape *shape, sett_analysis_memory *memory) {
   int type = sett_tile_type_find(text, strlen(text)), i, plain = 1;
@@ -112,7 +112,8 @@ static int analysis_lane(command *self, sett_map map) {
   return -1;
 }
 
-/* Reads a map and makes its lane the first dimension. *lane is the position where it was. Returns 0 after say_error. */
+/* Reads a map and moves the dimension of the lanes to the front. *lane becomes that dimension's number before the move.
+ * Returns 0 after say_error. */
 static int analysis_map(command *self, int word, sett_map *map, int *lane) {
   *map = read_map(self, &self->arena, word);
   if (map->kind == SETT_MAP_FAILED) return say_map_error(self, *map), 0;
@@ -152,7 +153,7 @@ static int analysis_access_error(command *self, int error, sett_map map, const s
   return 2;
 }
 
-/* Returns an argument as a number from 1 to most; `otherwise` if the argument is missing; -1 after say_error. */
+/* Returns an argument as a number from 1 to `most`; `otherwise` if the argument is missing; -1 after say_error. */
 static int analysis_count(command *self, int word, int otherwise, int most) {
   int64_t value;
   int count = word < self->argc ? shape_integers(self, self->argv[word], &value, 1) : 0;
@@ -471,7 +472,7 @@ static sett_notation_part analysis_part(const sett_analysis_memory *m) {
   return part;
 }
 
-/* Writes (rows,columns):(columns + padding,1); only the sizes if strides is 0. */
+/* Writes (rows,columns):(columns + padding,1); if `strides` is 0, only (rows,columns). */
 static void analysis_say_tuple(command *self, const sett_analysis_memory *m, int strides) {
   int i, k, n = m->dims.count;
   if (n > 1) say_text(self, "(");
@@ -764,7 +765,7 @@ static int banks(command *self) {
       say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
     } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
       int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
-      while (row * rows % round) ++rows; /* ends at rows = round, if not before */
+      while (row * rows % round) ++rows; /* this ends, because `rows` = `round` fulfils it */
       if (rows < WARP) {
         say_text(self, "\nwhy: a row is ");
         say_int(self, row / 8);

@@ -43,12 +43,12 @@ typedef struct {
   int64_t *number;
   unsigned char *state, *tint, *differs;
   int64_t *others; /* for each cell: the number of its owners beyond the first */
-  int64_t most;    /* the maximum of `others` */
+  int64_t most;    /* the maximum over the cells of `others` */
   sett_tile_plan *plan;
   sett_notation layout;
   sett_nested_layout *nested;
   sett_map map;
-  int64_t *point;          /* values of the map's variables; each cell replaces those of the axes */
+  int64_t *point;          /* values of the map's variables; those of the axes are set for each cell */
   int variable[DRAW_AXES]; /* for each axis (DRAW_OWNERS: for each number of a cell), a variable of the map */
   /* DRAW_OWNERS: a cell's first `dims` numbers are dimensions of the map; the next is the slot, which combines all
    * ranges */
@@ -71,7 +71,7 @@ static int64_t draw_extent(int64_t lo, int64_t hi) {
   return distance >= (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)distance + 1;
 }
 
-/* Returns a command whose answer is a short text in `out`, separate from the real answer. */
+/* Returns a `command` with which the say_.. functions write a short text to `out` and not to the answer. */
 static command draw_note(char *out, size_t capacity) {
   command note;
   memset(&note, 0, sizeof note);
@@ -515,7 +515,7 @@ static void draw_own_linear(draw_table *t) {
     if (x) value ^= l->basis[bit];
     gray = x ^ x >> 1;
     for (i = 0, at = gray; i < l->ins; ++i) {
-      int k = t->owner ? l->ins - 1 - i : 0; /* if cells show positions, only the offset is an input with bits */
+      int k = t->owner ? l->ins - 1 - i : 0; /* if cells show positions, all inputs but the offset have 0 bits */
       if (t->owner || l->in_bits[i]) number[k] = (int64_t)(at & (((uint64_t)1 << l->in_bits[i]) - 1));
       at >>= l->in_bits[i];
     }
@@ -792,7 +792,7 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
     w.line = next;
   }
   if (column == columns) return w;
-  for (page = 0, cell = 0; page < t->pages; ++page) /* pack the cells of the remaining columns */
+  for (page = 0, cell = 0; page < t->pages; ++page) /* remove the dropped columns from the arrays of cells */
     for (row = 0; row < t->rows; ++row) {
       int64_t from = (page * t->rows + row) * columns;
       memmove(t->number + cell * t->numbers, t->number + from * t->numbers,

@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
   hlo_text name;
-  int first, count, root; /* first, root: indices of instructions; count: their number */
+  int first, count, root; /* indices of the first instruction and of the root; `count`: number of instructions */
   int entry;
 } hlo_computation;
 
@@ -57,7 +57,7 @@ static void hlo_fail(hlo_module *h, const char *at, const char *message) {
     h->fault = at;
     h->message = message;
   }
-  h->at = h->end; /* ends all loops that read the text */
+  h->at = h->end; /* no text is left, so that all loops of the parser end */
 }
 
 static void *hlo_take(hlo_module *h, size_t bytes) {
@@ -196,7 +196,7 @@ static int hlo_at_shape(hlo_module *h) {
   return at < h->end && *at == '[';
 }
 
-/* Reads a shape. Skips it if into is NULL. */
+/* Reads a shape into the instruction `into`. If `into` is NULL, the shape is skipped. */
 static void hlo_shape(hlo_module *h, hlo_instruction *into) {
   sett_tile_reader reader;
   sett_tile_shape shape;

@@ -21,12 +21,13 @@
 #include "sett_hlo.c"
 
 #if !defined(INDEXING_STORE)
-/* bytes for the maps of whole computations; memory that is not used is never mapped */
+/* bytes of memory for the maps of whole computations; the system provides no pages for the unused part */
 #define INDEXING_STORE(arena) (4 * (arena)->bytes)
 #endif
 
-/* maximum instructions of an entry that is treated as a whole; maximum integers of an op; integers in a chunk of
- * memory */
+/* INDEXING_ENTRY: maximum number of instructions of an entry computation whose maps are composed as a whole.
+ * INDEXING_VALUES: maximum number of integers in the attributes of an op. INDEXING_CHUNK: number of integers that are
+ * allocated at once. */
 enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 };
 
 /* Maps from one array of a computation's root to each value (down), and from each value to it (up). */
@@ -39,8 +40,8 @@ typedef struct {
   int needed, done;
   sett_analysis_graph graph;
   indexing_root *root;
-  /* from: the first edge of each instruction. Edges are in reverse order of the instructions, so those of instruction i
-   * end at from[i - 1]. number: the operand of each edge. */
+  /* `from`: the first edge of each instruction. Edges are in reverse order of the instructions, so the edges of
+   * instruction i end before edge from[i - 1]. `number`: for each edge, the number of the operand that it leads to. */
   int *from, *number;
 } indexing_whole;
 
@@ -55,13 +56,13 @@ typedef struct {
   sett_map_arena *arena;
   sett_map_mark empty;
   sett_analysis_store store;
-  indexing_whole *whole; /* one entry for each computation */
-  int *at, *owner;       /* at: the first value of each instruction; owner: the instruction of each value */
+  indexing_whole *whole; /* an array with one element per computation */
+  int *at, *owner;       /* `at`: the first value of each instruction; `owner`: the instruction of each value */
   int names;             /* number of runtime variables of the current instruction */
   indexing_name *name;
   int lines; /* number of lines written for the current operand */
   const char **line;
-  int64_t *value; /* memory for the integers of ops */
+  int64_t *value; /* memory for the integers in the attributes of ops */
   int values, limit, room;
   const hlo_instruction *in_of; /* the instruction whose operands' dimensions are in `in` */
   sett_analysis_list *in;
@@ -153,7 +154,7 @@ static int hlo_has_operands_shape(hlo_text opcode) {
   return found && found->opcode == SETT_ANALYSIS_ELEMENTWISE;
 }
 
-/* Makes room for the integers of one op. */
+/* Makes room in `value` for the integers in the attributes of one more op. */
 static void indexing_room(indexing *x) {
   if (x->room - x->values < INDEXING_VALUES) {
     x->value = (int64_t *)hlo_take(&x->h, INDEXING_CHUNK * sizeof *x->value);
@@ -449,7 +450,7 @@ static int indexing_moves(const indexing *x, const hlo_instruction *in, int opco
          in->leaf[0].type == x->h.instruction[in->operand[0]].leaf[0].type;
 }
 
-/* Returns the dimensions of all operands. If operand k is a tuple, its array b is taken. */
+/* Returns the dimensions of all operands. If operand `k` is a tuple, those of its array number `b` are returned. */
 static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction *in, int k, int b) {
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
   sett_analysis_list *list;
@@ -468,8 +469,8 @@ static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction 
   return list;
 }
 
-/* Sets the edge from array a of an instruction to array b of its operand k: the op of the edge, or its maps. For calls,
- * see indexing_call_edge. Returns 0 if array a does not depend on that operand. */
+/* Sets the edge from result `a` of an instruction to array `b` of its operand `k`: the op of the edge, or the edge's
+ * maps. For calls, see indexing_call_edge. Returns 0 if the result does not depend on that array. */
 static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   const indexing_opcode *found = indexing_find_opcode(in->opcode);
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
@@ -641,7 +642,8 @@ static const hlo_instruction *indexing_parameter(const indexing *x, const hlo_co
   return NULL;
 }
 
-/* Sets the edge from array a of a call to array b of its operand k: the maps of the called computation. */
+/* Sets the edge from result `a` of a call to array `b` of its operand `k`. The edge has the maps of the called
+ * computation. */
 static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   int callee = indexing_callee(x, in), at = 0;
   const indexing_whole *whole = &x->whole[callee];
@@ -654,7 +656,7 @@ static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int
   return 1;
 }
 
-/* Sets the facts that are known about the elements of an instruction. */
+/* Records in `value` if the instruction is an iota, or a constant whose elements are all equal. */
 static void indexing_known(indexing *x, const hlo_instruction *in, sett_analysis_value *value) {
   int64_t all[64];
   int i, count;
@@ -952,7 +954,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   x->names = 0;
   for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     const hlo_instruction *in = &x->h.instruction[i];
-    if (hlo_is(in->opcode, "parameter")) continue; /* the lines for the call's operands are those of the parameters */
+    if (hlo_is(in->opcode, "parameter")) continue; /* the call's lines for its operands have these maps */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
       for (leaf = 0; leaf < root->leaves; ++leaf)

@@ -334,7 +334,7 @@ static void layout_count(command *self, int64_t count, const char *what) {
   if (count != 1) say_text(self, what[strlen(what) - 1] == 's' ? "es" : "s");
 }
 
-/* Returns the value of a numeric option, which is from 1 to most; `otherwise` if the option is missing; -1 after
+/* Returns the value of a numeric option, which is from 1 to `most`; `otherwise` if the option is missing; -1 after
  * say_error. */
 static int layout_option(command *self, int option, int otherwise, int most) {
   char text[96];
@@ -414,7 +414,7 @@ static void layout_move_say_registers(command *self, const sett_move *move) {
   }
 }
 
-/* Writes, for each step, the lane from which each thread's word comes. */
+/* Writes, for each shuffle of a move, the lane from which each thread gets its word. */
 static void layout_move_say_steps(command *self, const sett_move *move) {
   int step, t, threads = move->lanes * move->warps;
   for (step = 0; step < move->steps; ++step) {

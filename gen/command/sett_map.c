@@ -316,8 +316,8 @@ static int map_access(command *self) {
   return 0;
 }
 
-/* For a node that is a variable after multiplications and divisions by constants: it rises by `up` each time the
- * variable rises by `period`. variable is -1 for any other node, or if numbers overflow. */
+/* A node that is computed from one variable by multiplications and divisions by constants: the node rises by `up` each
+ * time the variable rises by `period`. `variable` is -1 for any other node, or if numbers overflow. */
 typedef struct map_steps {
   int64_t up, period;
   int variable;

@@ -541,7 +541,8 @@ enum { SHAPE_STAYS, SHAPE_COPIED, SHAPE_TRANSPOSED };
 typedef struct {
   sett_tile_format format;
   int64_t bytes;
-  /* way: one of SHAPE_..; count: dimensions of the transpose, after dimensions that move together are merged */
+  /* `way`: one of SHAPE_..; `count`: number of dimensions of the transpose, after dimensions that move together are
+   * merged */
   int way, count;
   int64_t to[SETT_TILE_MAX_RANK];
   int32_t order[SETT_TILE_MAX_RANK];
@@ -897,8 +898,8 @@ typedef struct {
   int64_t values[OP_VALUES];
 } op_lists;
 
-/* Returns the list that a key names, or NULL if there is no such key. The keys in, in0, in1, .. are the operands'
- * dimensions. */
+/* Returns the list that a key names, or NULL if there is no such key. The keys `in`, `in0`, `in1`, .. name the
+ * operands' dimensions. */
 static sett_analysis_list *op_key(op_lists *lists, const char *key, size_t length) {
   struct {
     const char *key;

@@ -74,7 +74,7 @@ class ElementLoops(Loads, Elementwise):
 
     @contextmanager
     def each_row(self) -> "Iterator[None]":
-        """Write the statements of the block into a loop over the rows of a step. Without rows, write them once."""
+        """Put the statements that the `with` block writes into a loop over the rows of a step, if there are rows."""
         if not self.rows:
             yield
             return

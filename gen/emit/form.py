@@ -53,7 +53,7 @@ class Uneven:
     """The conditions of a guarded region in which some lanes of a register may be inside while other lanes are outside.
 
     every: a map without results, in whose domain all lanes are inside; None if it is empty.
-    index: the map from the lane to the operand.
+    index: the map from the lane to the index of the guarded operand.
     some: for each guard, a condition that is true wherever any lane is inside; None if no lane is ever inside.
     """
 
@@ -102,18 +102,19 @@ class Rows(NamedTuple):
 
 @dataclass(eq=False)
 class Form:
-    """A function in one form: for whole vectors or for single elements, and with its own index variables or those of a
-    kernel's work-items.
+    """The plan of a function's code: for whole vectors or for single elements, and with index variables of its own or
+    those of a kernel's work-items.
 
     thread: the map from a work-item and its step to the function's index; "" if the function has its own index
         variables.
     box: the bounds of the variables of `thread`.
     loop: the schedule of a step.
     steady: true if runtime variables that are the same for a whole step are read before the step.
-    strip: the variable that counts tiles along the lanes.
-    walked: the shape in whose memory order steps follow each other.
-    staged: for pointers and positions, the C text of elements in a shared-memory tile.
-    given: the values of the partition's given instructions, or functions that compute them at the first read.
+    strip: the name of the variable that counts register tiles along the dimension of the lanes.
+    walked: an array shape; successive steps compute elements that follow each other in its memory order.
+    staged: the elements that are in a shared-memory tile. Key: pointer and position in the buffer. Value: C text of the
+        element in the tile.
+    given: values that the caller of the code has already computed, by instruction, or functions that return them.
     shared: buffers that the kernel also accesses through another pointer.
     reads_first: true if a step makes all its reads before its first write.
     stores: the roots that are stored; None if all roots are.
@@ -247,7 +248,7 @@ class Form:
 
     @property
     def registers_down(self) -> int:
-        """Return the number of registers along the lanes in each row of a step."""
+        """Return the number of registers in each row of a step. They are adjacent along the dimension of the lanes."""
         return self.box["down"][1] + 1 if "down" in self.box else 1
 
     @property
@@ -442,8 +443,8 @@ class Form:
     # ---- guards ----
 
     def uniform(self, region: Region) -> Optional[str]:
-        """Return the map to the guarded operand at the first lane, if the guard is the same for all lanes. Return EMPTY
-        if the guard never holds, and None if it differs between lanes.
+        """Return the map to the index of the guarded operand for lane 0, if the guard is the same for all lanes. Return
+        EMPTY if the guard never holds, and None if the guard differs between lanes.
         """
         index = self.mapped(region.map)
         if index == EMPTY or self.loop.lanes == 1:

@@ -41,10 +41,10 @@ class When(NamedTuple):
 
 
 class Regions(ElementLoops):
-    """Writes the entries of regions, and computes the ops that have regions."""
+    """Writes the code of regions: of their entries, which are values, and of the ops that contain further regions."""
 
     def region(self, region: Region) -> None:
-        """Write the entries of a region in order."""
+        """Write the code of a region's entries (the values that it computes), in order."""
         for entry in region.entries:
             self._env[entry.instruction, region, entry.map] = self._entry(entry)
 
@@ -437,11 +437,12 @@ class Regions(ElementLoops):
 
     def _window_choice(self, entry: Entry) -> Value:
         """Write a loop over the elements of a window. Return the number of the selected element, or the number of all
-        elements of the window if none of them is inside the base.
+        elements of the window if all of them are padding.
         """
         instruction, (loop, inside) = entry.instruction, entry.regions
         dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)
-        # a type as wide as the compared values, so that one mask selects both the better value and its number
+        # The element's number has a type as wide as the compared values, so that one mask selects the better value and
+        # the number of its element.
         number = f"u{self.d.register_bits(dtype)}"
         best_number = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
         if self.partition.operand(entry, 0, inside).map == EMPTY:
@@ -478,7 +479,8 @@ class Regions(ElementLoops):
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
         if self.partition.operand(entry, 0, at_place).map == EMPTY:
             return total
-        # a type as wide as the result, so that one mask applies to numbers and results
+        # The element's number in the window has a type as wide as the result: a comparison of numbers then gives a mask
+        # that can select results.
         number = f"u{self.d.register_bits(dtype)}"
         # Count down the element's number in the window, so that the windows are visited by ascending position.
         with self._loops(entry, places, at_place, True) as some:

@@ -41,7 +41,7 @@ from gen.schedule import PIECE, PIECES, VECTOR_BITS
 from gen.targets import Target
 
 Element = Tuple[int, int]                   # (l, r)
-Register = Tuple[str, Tuple[Element, ...]]  # name in the text, and the element (l, r) in each lane
+Register = Tuple[str, Tuple[Element, ...]]  # its name in the C text, and for each lane the element (l, r) in it
 # position at which a bit is inserted into the lane number, and position of the bit that is removed
 Step = Tuple[int, int]
 
@@ -201,7 +201,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
-    # for each step: which bit of the row's number l it inserts into the lane number
+    # for each step: which bit of `l`, the row's number, it inserts into the lane number
     inserted = [*range(bits - above, bits), *reversed(range(within))]
     loaded = [bit for bit in range(bits) if bit not in inserted]
     blocks = []
@@ -225,7 +225,7 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
         run = low          # each stored piece must be contiguous
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
-    # for each step: which bit of the register's number r it inserts into the lane number
+    # for each step: which bit of `r`, the register's number, it inserts into the lane number
     inserted = [*reversed(range(within)), *range(low, low + above)]
     blocks = []
     for first in range(0, rows, size):
@@ -349,7 +349,7 @@ class _Shuffles:
         self.known: List[Tuple[bool, Tuple[int, ...]]] = []
 
     def __call__(self, a: str, b: str, picks: "Sequence[int]") -> str:
-        """Return the C text of the call of a shuffle. If it has only one operand, a and b are the same."""
+        """Return the C text of the call of a shuffle. If the shuffle has only one operand, `a` and `b` are equal."""
         key = a != b, tuple(picks)
         if key not in self.known:
             self.known.append(key)
@@ -360,9 +360,9 @@ class _Shuffles:
 
 
 def _words(shuffle: _Shuffles) -> "Tuple[List[Tuple[str, str]], List[str]]":
-    """Return the twelve steps that separate four interleaved rows of bytes in four lines, and the names of the results.
-    A line has 4 parts of 16 bytes, and a part has 4 words. Bytes are sorted by row within each part, so that each word
-    belongs to one row. Whole words are then moved.
+    """Return the twelve steps that separate four interleaved rows of bytes in four cache lines, and the names of the
+    results. A cache line has 4 parts of 16 bytes, and a part has 4 words. The first steps sort the bytes of each part
+    by row, so that each word belongs to one row. The other steps move whole words.
     """
     def words(a: str, b: str, picked: "Sequence[int]") -> str:
         return shuffle(a, b, [4 * w + k for w in picked for k in range(4)])
@@ -476,10 +476,10 @@ def numbers(d: Any, lanes: int, name: str) -> str:
 
 @dataclass(frozen=True)
 class Store:
-    """A store of lanes of a register a, or of two registers a and b, to a position.
+    """A store of lanes of a register `a`, or of two registers `a` and `b`, to a position in memory.
 
-    lanes: the lanes that are stored; those of b are numbered after those of a.
-    carried: true if the whole register a is stored to carry[position] instead.
+    lanes: the lanes that are stored; those of `b` are numbered after those of `a`.
+    carried: true if the whole of `a` is stored in the array of registers `carry`, at index `position`.
     whole: true if a whole cache line is stored.
     """
 
@@ -530,7 +530,7 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
         stores.append(Store(i * pitch + start, before[0], after[0], lane))
 
     def partial_line(i: int, start: int, count: int, source: "Tuple[str, int]") -> None:
-        """Store a part of a line, as one piece or as two overlapping pieces."""
+        """Store a part of a cache line, as one piece or as two overlapping pieces."""
         size, (x, begin) = 1 << count.bit_length() - 1 if count else 0, source
         for first in dict.fromkeys((start, start + count - size)) if count else ():
             stores.append(Store(i * pitch + first, x, lanes=range(first - begin, first - begin + size)))
@@ -557,7 +557,7 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
 
 
 def by_start(d: Any, width: int, lanes: int, index: str, variants: "dict[int, str]", name: str) -> str:
-    """Return the C function that takes the offset of the rows within a line as its first argument, and calls the
-    variant for that offset.
+    """Return the C function that takes the offset of the rows within a cache line as its first argument, and
+    calls the variant for that offset.
     """
     return _text("by_start", d=d, t=index, n=name, width=width, lanes=lanes, variants=variants)

@@ -17,7 +17,7 @@ from gen.targets import Target
 
 
 class State(Form):
-    """A form whose statements are being written. Only this module sets attributes of it.
+    """A `Form` whose statements are being written. Only this module sets attributes of it.
 
     before: the loads of whole vectors.
     text: the computation of one register.
@@ -40,7 +40,8 @@ class State(Form):
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
         self._given: Dict[Instruction, Given] = dict(form.given)
-        # values that a function returned together with the value of another entry; their own entries come later
+        # second results of functions that compute two entries at once, such as sine and cosine: the second entry, which
+        # comes later, takes its value from here
         self._together: Dict[Tuple[Instruction, Region, str], Value] = {}
         self._printed: List[str] = []                    # maps that are printed as C text in this body
         self._tested: Set[str] = set()                   # variables in conditions of this body
@@ -53,7 +54,7 @@ class State(Form):
         self._held: List[str] = []                       # conditions of the guards that are open
 
     def accessed(self, verb: str, buffer: Buffer, flat: str, word: int = 0) -> None:
-        """Record an access, in `touched` and for `space`."""
+        """Record an access in `touched`. If the array belongs to the work-item, record this for `space` too."""
         self.touched.append(Touched(verb, buffer, flat, word))
         if buffer.own:
             self._arrays.add(buffer.pointer)

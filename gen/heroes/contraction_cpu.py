@@ -298,8 +298,8 @@ class ContractionCpuRecord:
     epilogue, epilogue_leads: the buffers and leading dimensions that the function of a tile's epilogue accesses.
     step: the epilogue of a unit.
     element: the epilogue of an element, for rows that are shorter than a unit.
-    masked: C text of a step of the sum. From this step on, a mask has discarded all scores from which the block's part
-        of `single` is computed. "": no such step is known.
+    masked: C text of an index along the sum. From this index on, the block's part of `single` is computed only from
+        scores that a mask (as in attention) has discarded. "": no such index is known.
     discarded: C conditions. If one of them is true, no kernel uses the results of the block.
     leads: the leading dimensions of `single`, of `units` and of the totals that the caller passes ("": none).
     """
@@ -715,14 +715,14 @@ def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str
     conditions: "List[str]" = []
     for text in nest.discarded if schedule.to and not nest.overlap else ():
         above = _largest(nest, schedule, compose(_positions(nest), text), index_type)
-        if above and above[1] < 0:      # otherwise the maximum is never negative
+        if above and above[1] < 0:      # the other summand of the maximum is never negative
             conditions.append(f"{above[0]} < {-above[1]}")
     return conditions
 
 
 def _masked(nest: Contraction, schedule: ContractionSchedule, index_type: str) -> str:
-    """Return the C text of a step of the sum. From this step on, a mask has discarded all scores from which the left
-    operand of a work-item's block is computed. Return "" if no such step is known.
+    """Return the C text of an index along the sum. From this index on, the block's part of the left operand is computed
+    only from scores that a mask (as in attention) has discarded. Return "" if no such index is known.
     """
     plain = len(nest.steps) == 1 and nest.group == 1 and not nest.windows and not schedule.packed and nest.wide is None
     if not plain or nest.steps[0].single != 1 or schedule.chunk == nest.steps[0].size \

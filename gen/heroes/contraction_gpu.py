@@ -361,8 +361,9 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 # ---- maps ----
 
 def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
-    """Return two maps whose results add up to a position in an operand (or to a condition's value). The first takes
-    (batch, group of rows or columns), the second takes (group of steps along the sum). Each map becomes a C text.
+    """Return two maps whose results add up to a position in an operand or, if `of` is an Inside, to the value that this
+    condition tests. The first map takes (batch, group of rows or columns), the second takes (group of steps along the
+    sum). Each map becomes a C text.
     """
     line, step = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
         (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
@@ -370,9 +371,9 @@ def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
 
 
 def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
-    """Return the map (batch, line, step) -> (position in an operand, or the value of a condition). A line is a row of
-    the left operand or a column of the right operand, a step is an index along the sum. The domain includes padding
-    elements.
+    """Return the map (batch, line, step) -> (position in an operand, or the value that a condition tests). A line is a
+    row of the left operand or a column of the right operand, a step is an index along the sum. The domain includes
+    padding elements.
     """
     line, step = apart(nest, of)
     lines, steps = algebra.info(line), algebra.info(step)
@@ -638,7 +639,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
 
 def kernel_of_tiles(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context, text: Text,
                     read: "Sequence[Touched]", written: Written) -> Kernel:
-    """Return the kernel that prints `text`. read: the kernel's accesses to the operands."""
+    """Return the kernel whose source is printed from `text`. read: the kernel's accesses to the operands."""
     nest, d = choice.nest, context.target
     text.functions, text.attribute = written.functions, d.launch_bounds(choice.schedule.threads)
     return Kernel(choice.grids[0], nest, arguments(d, [*nest.operands, *written.reads], written.results, nest.shared),

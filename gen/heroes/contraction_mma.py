@@ -280,9 +280,10 @@ def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int)
 
 
 def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[str]":
-    """Return two maps for each operand and each condition: the map to its position (or value), and the summand that
-    depends on the step. Their domains end with the last tile, beyond the last step of the sum, because the kernel
-    computes all addresses of that tile.
+    """Return two maps for each operand, and two for each condition under which an element exists. The first map gives
+    the position in the operand, or the value that the condition tests. The second gives the summand of this result that
+    depends on the step (the index along the sum). Their domains contain all steps of the last tile, even those beyond
+    the end of the sum, because the kernel computes all addresses of that tile.
     """
     size = schedule.block.steps
     end, found = -(-nest.counts["step"] // size) * size - 1, []

@@ -109,7 +109,7 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
     first = len(dims) - len(tile)  # the result's dimension that corresponds to the layout's first dimension
     minor = next((d for d in minor_to_major if d >= first and slots[f"e{d - first}"] > 1), -1)
     element = f"e{minor - first}" if minor >= 0 else ""
-    # vec is at most the size of the minor dimension, so that at least some steps are whole
+    # `vec` is at most the size of the minor dimension, so that at least some steps are whole
     vec = max(n for n in range(1, LANES + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))
     counts = {name: size // vec if name == element else size for name, size in slots.items()}
     chunks, below, digits = math.prod(counts.values()), math.prod(counts.values()), []

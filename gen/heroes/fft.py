@@ -33,8 +33,8 @@ class Pass:
     """A pass over the elements of the rows that a work-item transforms.
 
     kind: "load" and "store" copy from and to memory. "stage" is a radix stage. "turn" multiplies by roots of unity and
-        transposes, between the transforms of length n1 and n2. "times" multiplies by the kernel of a convolution, which
-        "fill" and "keep" compute at run time.
+        transposes, between the transforms of length n1 and n2. "times" multiplies by the transform of the fixed sequence
+        of Bluestein's convolution (gen/plan/fft.py), which "fill" and "keep" compute at run time.
     of, to: the buffers that the pass reads and writes, "a" or "b".
     offset: index, in the table of roots of unity, of the first root of a stage.
     """
@@ -57,7 +57,7 @@ class Axis:
     reads, writes: "complex" numbers, "real" numbers, or "half" a spectrum. For an even length 2 n, also "pairs" of real
         numbers, each taken as one complex number, and half a spectrum "folded" from the transform of the pairs.
     swaps: two flags, for reading and for writing: true if real and imaginary parts are swapped.
-    late: true if the kernel of a convolution is computed at run time.
+    late: true if Bluestein's factors (gen/plan/fft.py) are computed at run time and not read from tables.
     lanes: number of rows that are transformed at once.
     turned: if it is not 0, the kernel multiplies each result by w^(index in the row * index of the row), where w is
         `fft.root(1, turned)`.
@@ -81,8 +81,8 @@ class Axis:
 
     @property
     def m(self) -> int:
-        """Return the length of the transforms that compute a row: the row's own length, or the length of the
-        convolution.
+        """Return the length of the transforms that compute a row: the row's own length, or the padded length of
+        Bluestein's convolution.
         """
         return self.n if fft.is_smooth(self.n) else fft.padded(self.n)
 
@@ -140,7 +140,8 @@ class Roots:
         `low`.
     window: number of entries of `low`.
     block: number of adjacent elements that are computed together.
-    kernel, chirp: the kernel and the chirp factors of a convolution.
+    kernel, chirp: the two tables of Bluestein's algorithm (gen/plan/fft.py): the transform of the fixed sequence that
+        it convolves with, and the chirp factors.
     chirp_high, chirp_low, chirp_window: as high, low and window, for the chirp factors.
     fold: roots that compute half a spectrum from the transform of pairs.
     """
@@ -209,7 +210,7 @@ class FftRecord(Roots):
 
     @property
     def over(self) -> str:
-        """Return 1 / (length of a convolution's transforms), as C text."""
+        """Return 1 / m as C text, where m is the length of the transforms that compute a convolution."""
         return number(1 / self.axis.m, self.axis.part)
 
 
@@ -477,9 +478,11 @@ def number(value: float, part: str) -> str:
 
 
 def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_power: bool = False) -> Roots:
-    """Add the tables of roots of unity that a kernel needs, and return their names. by_power: the order of a stage's
-    roots in memory. True: the same power for all blocks, then the next power. False: all powers for one block, then the
-    next block.
+    """Add the tables of roots of unity that a kernel needs, and return their names.
+
+    by_power: the order in memory of a stage's roots, each of which is a power j of the root of one block of the stage.
+        True: the roots of all blocks for one j, then those for the next j. False: the roots of one block for all j,
+        then those of the next block.
     """
     m, n = axis.m, axis.n
     given: "Dict[str, Any]" = {**{role.name: "" for role in fields(Roots)}, "window": 0, "block": 1, "chirp_window": 0,

@@ -133,7 +133,8 @@ class Step:
     before, after: indices in the row of the elements that a butterfly reads and writes.
     roots: positions in the table of roots of unity, by which all results but the first are multiplied; empty if the
         roots are 1.
-    kernel: positions in the table of a convolution's kernel, by which the results are multiplied; else empty.
+    kernel: positions in the table `kernel` of `Roots` (gen/heroes/fft.py), by whose entries the results are multiplied;
+        empty if they are not.
     """
 
     radix: int

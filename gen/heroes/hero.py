@@ -111,7 +111,7 @@ from gen.targets import Target
 
 @dataclass
 class Context:
-    """The context of the decisions of an emitter (hero).
+    """What an emitter (hero) needs for its decisions, besides the nest.
 
     helpers: C functions and tables that the file contains so far.
     scratch: the scratch buffers between kernels so far.
@@ -244,7 +244,8 @@ class Hero(Generic[N, S]):
         raise NotImplementedError
 
     def maps(self, nest: N, schedule: S, context: Context) -> "Iterable[str]":
-        """Return the maps that are printed as C text, except those of the forms. The index type must hold their values.
+        """Return the maps that are printed as C text, except those of the plans that `forms` returns. The index type
+        must hold the values of these maps.
         """
         return ()
 
@@ -258,7 +259,7 @@ class Hero(Generic[N, S]):
         return list(dict.fromkeys(access for form in forms for access in form.accesses(context.target)))
 
     def grids(self, choice: Choice[N, S], context: Context) -> "List[Grid]":
-        """Return the kernels of a choice with their launches."""
+        """Return the launches of a choice's kernels, before the kernels are written."""
         raise NotImplementedError
 
     def choices(self, nest: N, context: Context) -> "Iterator[Choice[N, S]]":
@@ -280,7 +281,7 @@ class Hero(Generic[N, S]):
             raise Refused(f"the maps allow none of its schedules ({tried})")
 
     def build(self, choice: Choice[N, S], context: Context) -> "List[Kernel]":
-        """Return the kernels of a choice."""
+        """Write the kernels of a choice, and return them."""
         raise NotImplementedError
 
     def describe(self, choice: Choice[N, S], grid: Grid, context: Context) -> "List[str]":
