@@ -33,8 +33,8 @@ class Pass:
     """A pass over the elements of the rows that a work-item transforms.
 
     kind: "load" and "store" copy from and to memory. "stage" is a radix stage. "turn" multiplies by roots of unity and
-        transposes, between the transforms of length n1 and n2. "times" multiplies by the transform of the fixed sequence
-        of Bluestein's convolution (gen/plan/fft.py), which "fill" and "keep" compute at run time.
+        transposes, between the transforms of length n1 and n2. "times" multiplies by the transform of the fixed
+        sequence of Bluestein's convolution (gen/plan/fft.py), which "fill" and "keep" compute at run time.
     of, to: the buffers that the pass reads and writes, "a" or "b".
     offset: index, in the table of roots of unity, of the first root of a stage.
     """
