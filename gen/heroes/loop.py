@@ -172,7 +172,7 @@ def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop:
 
 
 def is_cut(nest: Nest, loop: LoopSchedule) -> bool:
-    """Return true if the end of the output cuts some step."""
+    """Return true if the output ends in the middle of a step, which is then computed element by element."""
     return bool(tested(_at_last(thread_map(nest, loop), loop), loop.box(nest.shape.elements)))
 
 
@@ -212,7 +212,7 @@ class LoopHero(Hero[Nest, LoopSchedule]):
             loops = loops[-1:]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
         down = falling(nest) if device.wide and plain and not at_index else 0
-        if at_index or products or down:  # in these cases, operands are read as contiguous vectors, not interleaved
+        if at_index or products or down:  # these read contiguous vectors, not interleaved pairs
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_widened(device, nest, loop) for loop in loops]

@@ -88,7 +88,7 @@ class MatrixBlockRecord:
     in_shared: true if the matrix and its vectors are in shared memory.
     barrier: the barrier after which threads see the stores of other threads.
     work, vectors: views of the matrix and of its vectors.
-    sides, solved: the number of right-hand sides of a block, and their view.
+    sides, solved: the number of right-hand sides that a thread block solves, and the view of them.
     vector_sizes: the numbers of left and of right vectors in the results of svd.
     even: number of rows that are paired; a row of zeros is added to an odd number of rows.
     pair: C texts of the two rows of pair `pair` in round `round`. The second text is not valid for pair 0, whose second

@@ -278,7 +278,7 @@ class ReductionWriter:
 
     def kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:
-        """Return a kernel for these partitions, without text: the hero then adds its template and record."""
+        """Return a kernel that evaluates these parts of the graph (partitions). Its template and record are added later."""
         return kernel_of(self.d, self.helpers, self.excess, grid, self.nest, partitions,
                          Text("", None, attribute=self.d.launch_bounds(grid.threads)), Report(list(self.seen)), reads,
                          writes)

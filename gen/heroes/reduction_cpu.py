@@ -579,7 +579,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return items
 
     def special(self) -> Optional[int]:
-        """Return the dimension that is divided into blocks, one that is kept (not reduced); None if there is none."""
+        """Return the kept (not reduced) dimension that is divided into blocks; None if there is none."""
         digits, sweep = self.digits, self.sweep
         if sweep.kind == "rows":
             return next(k for k in digits.kept() if digits.out[k] == 1)
@@ -862,8 +862,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- results ----
 
     def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
-        """Return the step that computes `count` vectors of results, adjacent along dimension `digit`. If there are
-        several `groups` of such vectors, the step computes the group of index `group`.
+        """Return the step that computes a group of `count` vectors of results, adjacent along dimension `digit`. If there
+        are several groups (`groups`), the C variable `group` says which one the step computes.
         """
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")

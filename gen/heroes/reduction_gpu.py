@@ -382,9 +382,10 @@ class BlockPlace(NamedTuple):
 class ThreadPlacement(NamedTuple):
     """The results and the elements that each thread has.
 
-    map: from a thread's ids to its coordinates, called `names`.
+    map: the map from a thread's ids to its coordinates.
+    names: the names of the coordinates.
     box: the bounds of the ids.
-    share: from a thread's id to its number among the threads that share its result.
+    share: the map from a thread's id to its number among the threads that share its result.
     blocks: number of blocks of the launch.
     """
 

@@ -134,7 +134,7 @@ class ScanCpuRecord(ScanRecord):
     step: code of a step of `vec` registers.
     left: number of elements after the last step.
     rest: code of one of these elements.
-    scalar: true if `rest` carries a scalar, the value that all lanes of the carry's register have.
+    scalar: true if `rest` has its carries in scalars; they start from the carries' registers, whose lanes are equal.
     """
 
     row: str

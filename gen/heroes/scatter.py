@@ -214,7 +214,7 @@ class ByRun(ByUpdate):
     """The record that templates/kernels/scatter_by_run.j2 prints. A run is the sequence of rows of a work-item.
 
     run: number of rows of a run.
-    positions: the variables of each different position among the results.
+    positions: the variables of the positions at which an update changes the results; equal positions occur once.
     sums: the variable of the sum of updates, for each result.
     update: the lines that compute an update and its positions.
     combine: the lines that add the update to the sums.

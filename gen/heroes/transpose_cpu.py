@@ -295,11 +295,10 @@ class Turns:
     """The order in which the loads of a tile alternate with the stores of the previous tile."""
 
     count: int
-    # number of times that `join` runs before each store. `join` turns PIECES loaded registers into PIECES interleaved
-    # ones.
+    # number of groups of PIECES rows that a turn stores; `join` interleaves the loaded registers of a group
     columns: int
     join: str
-    register: str  # type of the joined registers
+    register: str  # type of the registers that `join` interleaves
     pieces: int = PIECES
 
 

@@ -50,7 +50,7 @@ class Shape:
 
     @property
     def dense(self) -> "Shape":
-        """Return the shape of this array when it is the only array in its buffer."""
+        """Return the shape that this array would have if it had a buffer of its own."""
         return replace(self, place="", lead="")
 
     def leaves(self) -> "List[Shape]":

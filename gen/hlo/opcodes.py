@@ -56,7 +56,8 @@ class Elementwise:
     function: str = ""
     # types (f32, f64) that are computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
     scalar: Tuple[str, ...] = ()
-    # approximate number of vector instructions per register; a lookup table may replace an expensive function
+    # approximate number of vector instructions that compute a register of results; a lookup table may replace an
+    # expensive function
     cost: int = 1
     # The result must be rounded to float types of at most this many bits: 16 for most ops; 8 for abs, negate and the
     # like, because some 8-bit types lack -0 or a NaN of one sign; 0: never.

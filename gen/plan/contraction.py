@@ -237,7 +237,8 @@ class _Operands(NamedTuple):
     buffers: the operands' buffers.
     indices: for each operand, the map from the result's index and the variables of the sum to the operand's index.
     loops: the variables of the sum, with their numbers of steps.
-    positions: `indices` followed by the map to positions in memory. Their strides are numbers as in gen/plan/leads.py.
+    positions: for each operand, the map from the same variables to the position in memory. gen/plan/leads.py says
+        what a stride means if the caller gives the leading dimension.
     """
 
     buffers: Tuple[Buffer, ...]
