@@ -21,7 +21,7 @@ from gen.run import proofs
 T = TypeVar("T")
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "8"))
-BATCH = 4  # fusions that one run of the harness executes
+BATCH = 4  # number of fusions that one run of the harness executes
 
 # OpenCL also runs the schedules for GPUs, on a CPU, because the kernels use local memory and barriers in the same way
 # there.

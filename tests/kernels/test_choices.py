@@ -1,5 +1,5 @@
-"""A schedule chooses the form of each nest before any statement of the kernel exists, and the written kernel has the
-chosen properties.
+"""A schedule chooses the form of each loop nest before any statement of the kernel's text exists, and the written
+kernel has the chosen properties.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def chosen(fusion: hlo.Fusion, name: str) -> "List[Choice]":
 @pytest.mark.parametrize("name", ["cpu", *(
     pytest.param(name, marks=pytest.mark.peer) for name in ("sm_80", "cpu-scalar", "pocl-cpu", "opencl-gpu", "gfx942"))])
 def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Choosing schedules makes no statement of a kernel and requests no helper function."""
+    """Choosing schedules builds no statement of a kernel's C text and requests no helper function."""
     def refuse(*given: Any) -> None:
         raise AssertionError("a body is made before a choice is complete")
     monkeypatch.setattr(state.State, "__init__", refuse)
@@ -59,7 +59,9 @@ def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda"])
 def test_explained_without_a_statement(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`explain --stage schedule` names each kernel that is written, but makes no statement and renders no template."""
+    """`explain --stage schedule` names each kernel that is written, but builds no statement of its text and renders no
+    template.
+    """
     modules = [run.load(str(file)) for file in sorted((ROOT / "tests/kernels").glob("*.hlo"))]
     kernels = [[part.name for kernel in pipeline.target_file(programs.program(module), target).kernels for part in kernel.scheduled]
                for module in modules]

@@ -69,7 +69,7 @@ def test_drawn_rows(target: str, device: str, part: str, tmp_path: Path, monkeyp
 
 
 def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concatenate:
-    """Return the nest of a concatenation of parameters with these shapes."""
+    """Return the loop nest of a concatenation of parameters with these shapes."""
     lines = [f"p{k} = {text} parameter({k})" for k, text in enumerate(shapes.split())]
     (fusion,) = drawn.fusions("e {\n  " + "\n  ".join(lines) + f"\n  ROOT c = {whole} concatenate("
                               + ", ".join(f"p{k}" for k in range(len(lines))) + f"), dimensions={{{dimension}}}\n}}\n")

@@ -203,7 +203,7 @@ def convolution(seed: int, types: "List[tuple[str, str]]" = ALIKE) -> str:
         if kind:
             way = r.random()
             groups, results = (results, results) if way < 0.4 else (groups, groups * r.choice([5, 16, 24, 32])) if way < 0.7 else \
-                r.choice([(8, 16), (16, 32), (4, 16), (8, 32), (4, 32), (6, 48)])    # a vector of columns contains several groups
+                r.choice([(8, 16), (16, 32), (4, 16), (8, 32), (4, 32), (6, 48)])    # a vector of columns contains several of the convolution's groups
             features *= groups if kind == "feature" else 1
             batch *= groups if kind == "batch" else 1
         else:
@@ -282,8 +282,8 @@ def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of complex numbers agree if one operand is read in place as an array of real and imaginary parts. The
-    schedule for few rows is forced.
+    """Products of complex numbers agree with the reference if one operand is read in place as an array of real and
+    imaginary parts. The schedule for few rows is forced.
     """
     of = DEVICES[device]
     assert of.panels
@@ -297,7 +297,8 @@ def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path
 
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
 def test_complex(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of complex numbers agree, also with few rows, where the schedule computes with real and imaginary parts.
+    """Products of complex numbers agree with the reference, also with few rows, where the schedule computes with real
+    and imaginary parts.
     """
     of = DEVICES[device]
     if of.panels:
@@ -390,9 +391,9 @@ def of_groups(seed: int) -> str:
 
 @pytest.mark.parametrize("machine", ["", NO_AMX, *(pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES if machine != NO_AMX)])
 def test_panels_of_groups(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of narrow numbers agree if a work-item first copies the numbers that one instruction multiplies (a
-    group) next to each other, because they are not adjacent in memory. The cases have sums in several chunks, blocks of
-    columns, and a last vector of columns that overlaps the one before it.
+    """Products of narrow numbers agree with the reference if a work-item first copies the numbers that one instruction
+    multiplies (a group) next to each other, because they are not adjacent in memory. The cases have sums in several
+    chunks, blocks of columns, and a last vector of columns that overlaps the one before it.
     """
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
@@ -486,7 +487,7 @@ def of_rows(seed: int) -> str:
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_panels_of_their_own(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # skinny={}: otherwise operands of up to 64 rows would be read in place, not from panels
+    # skinny={}: otherwise operands of up to 64 rows would be read in place, not from panels (packed copies)
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)), skinny={})
     texts = {f"r{seed}": of_rows(seed).replace("HloModule e", f"HloModule r{seed}") for seed in range(2 * COUNT)}
     schedules = [kernel.loop for text in texts.values() for fusion in fusions(text)
@@ -551,7 +552,7 @@ def turned(seed: int) -> str:
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_turned(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a matrix of a narrow type is read in place, the other operand is copied into panels and the result is
-    transposed. Such products agree.
+    transposed. Such products agree with the reference.
     """
     small(monkeypatch, Panels(1, 1, 1, groups=GROUPS, group_units=(4, 3, 2), turned_rows=2))
     agree({f"e{seed}": turned(seed) for seed in range(first + 1000, first + 1000 + BATCH)}, target, device, tmp_path)
@@ -560,7 +561,7 @@ def test_turned(first: int, target: str, device: str, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_few_rows(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A product of few rows reads the matrix in place if it is contiguous along the sum, or if its type is narrow. Such
-    products agree.
+    products agree with the reference.
     """
     small(monkeypatch, Panels(1, 1, 1, 0))
     agree(all_few_rows(first, BATCH), target, device, tmp_path)
@@ -732,8 +733,8 @@ def few_results(seed: int) -> str:
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 @pytest.mark.parametrize("bytes_", [0, 1 << 20])
 def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small results of long sums agree: with the sum cut into parts, in blocks of whole rows with and without a separate
-    panel, and transposed.
+    """Small results of long sums agree with the reference: with the sum cut into parts, in blocks of whole rows with
+    and without a separate panel, and transposed.
     """
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, near_bytes=bytes_, part_steps=8, many_products=1, turned_result=0, whole_units=1.0))
     for name in ("cpu", "pocl-cpu"):
@@ -746,8 +747,8 @@ def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: 
 
 @pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
 def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_path: Path) -> None:
-    """A depthwise convolution agrees if a row has a whole vector of columns and a second vector that overlaps it; both
-    are read in place from the convolution's base (its input).
+    """A depthwise convolution agrees with the reference if a row has a whole vector of columns and a second vector that
+    overlaps it; both are read in place from the convolution's base (its input).
     """
     texts = {}
     for t, features in (("f32", 17), ("f32", 31), ("f64", 9)):
@@ -1003,8 +1004,8 @@ def test_few_rows_of_a_large_operand() -> None:
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_values_of_rows_of_a_large_operand(target: str, device: str, tmp_path: Path) -> None:
-    """Products of few rows by a large operand agree: with 0, 1 or 5 rows left after whole tiles, with two vectors of
-    columns that overlap, and in batches.
+    """Products of few rows by a large operand agree with the reference: with 0, 1 or 5 rows left after whole tiles,
+    with two vectors of columns that overlap, and in batches.
     """
     texts = {f"rows_{m}": dot(f"f32[{m},300]{{1,0}}", f"f32[300,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS)
              for m, n in ((17, 250), (24, 256), (49, 250), (64, 1050))}
@@ -1039,7 +1040,7 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
         assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
     (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,800]{1,0}", "f32[600,800]{1,0}", ROWS))
     loop = target_file(fusion, "c", "cpu").kernels[-1].loop
-    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows use the panel, and it fits a core's L2
+    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows read the copied columns (the panel), and these fit in a core's L2
 
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
@@ -1117,7 +1118,7 @@ def test_work_items_go_along_rows() -> None:
     for batch, m, k, n, negated, rows, digits in (
             ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),
             ([], 500, 16, 960, True, 24, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 84, ["g1", "row_block"]),
-            ([], 300, 64, 4096, True, 150, ["row_block", "unit_block"]),    # each work-item copies its own panel
+            ([], 300, 64, 4096, True, 150, ["row_block", "unit_block"]),    # each work-item packs its operand itself
             ([], 1100, 256, 1024, False, 96, ["row_block", "g1"]), ([3], 500, 16, 1024, False, 24, ["g0", "row_block", "unit_block"])):
         shapes = [plain("f32", [*batch, *of]) for of in ((m, k), (k, n), (m, n))]
         text = dot(*shapes, f"lhs_contracting_dims={{{1 + len(batch)}}}, rhs_contracting_dims={{{len(batch)}}}"

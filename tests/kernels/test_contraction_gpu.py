@@ -221,7 +221,7 @@ SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32", "f64": "f64"}
 
 
 def scheduled(text: str) -> "tuple[TiledProduct, contraction_mma.ContractionMmaSchedule]":
-    """Return the nest of a product and its schedule with matrix instructions."""
+    """Return the loop nest of a product and its schedule with matrix instructions."""
     device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
     (fusion,) = fusions(text)
     (nest,) = planned(fusion, device.plan_class._replace(shared_tiles=SharedTiles(1, 1))).nests
@@ -235,7 +235,8 @@ def scheduled(text: str) -> "tuple[TiledProduct, contraction_mma.ContractionMmaS
 @pytest.mark.parametrize("size", [8, 32, 33, 64, 514, 515, 4096])
 @pytest.mark.parametrize("a, b, words", [("{0},{1}", "{1},{0}", ROWS), ("{0},{1}", "{0},{1}", TURNED), ("{1},{0}", "{1},{0}", COLUMNS)])
 def test_no_banks_conflict(dtype: str, size: int, a: str, b: str, words: str) -> None:
-    """No access to shared memory has a bank conflict, for any orientation of the operands, as counted by the algebra.
+    """No access to shared memory has a bank conflict, for any orientation of the operands, as counted from the index
+    maps by gen/algebra.py.
     """
     device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
     (fusion,) = fusions(dot(f"{dtype}[{a.format(size, size)}]{{1,0}}", f"{dtype}[{b.format(size, size)}]{{1,0}}",
@@ -274,7 +275,9 @@ def test_no_banks_conflict_in_any_tile(dtype: str, words: str, a: str, b: str) -
 @pytest.mark.parametrize("dtype", sorted(contraction_mma.INSTRUCTIONS))
 @pytest.mark.parametrize("a, b, words", [("512,1024", "1024,512", ROWS), ("512,1024", "512,1024", TURNED), ("1024,512", "1024,512", COLUMNS)])
 def test_copies_are_coalesced(dtype: str, a: str, b: str, words: str) -> None:
-    """Copies into shared memory read as few bytes of the operands as possible, as counted by the algebra."""
+    """Copies into shared memory read as few bytes of the operands as possible, as counted from the index maps by
+    gen/algebra.py.
+    """
     nest, chosen = scheduled(dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS[dtype]}[512,512]{{1,0}}", words))
     for k in (0, 1):
         copied = algebra.info(contraction_mma.copy_map(nest, chosen, k))

@@ -392,7 +392,9 @@ def test_chains_on_cpu() -> None:
 
 
 def test_walks_on_cpu() -> None:
-    """Loops agree with 16-byte accesses, a partial last step, and operands of different widths."""
+    """Elementwise loops agree with the reference: they have 16-byte accesses, a partial last step, and operands of
+    different widths.
+    """
     for t, elements in (("f32", 1 << 18), ("bf16", (1 << 19) + 3), ("f64", (1 << 18) + 1), ("s8", 1 << 20)):
         folder, fusions = written(walk(t, elements), f"walk_{t}")
         assert "uint4 word[" in (folder / f"{fusions[0].name}.cu").read_text(), t
@@ -400,8 +402,8 @@ def test_walks_on_cpu() -> None:
 
 
 def test_parts_on_cpu() -> None:
-    """Reductions that several blocks share agree: whole rows, rows of any length, columns, and columns that leave some
-    threads idle.
+    """Reductions that several blocks share agree with the reference: whole rows, rows of any length, columns, and
+    columns that leave some threads idle.
     """
     for t, dims, along in (("f32", (70000,), 0), ("f32", (2, 50001), 1), ("bf16", (20000, 8), 0), ("s32", (9000, 21), 0), ("s16", (3, 30000, 2), 1)):
         folder, fusions = written(extremes(t, dims, along), f"parts_{t}_{len(dims)}")
@@ -770,7 +772,7 @@ def test_faults() -> None:
 
 
 def test_scratch_is_poisoned() -> None:
-    """Scratch that the first stage of a kernel did not write has an implausible value."""
+    """Scratch memory that the first of two launches did not write has an implausible value in the second."""
     library = machine(compilers()[0])
     error, values = go(library, "stages_long", 0, 9)
     assert error == 0 and values[:8] == RIGHT["stages"] and values[8] not in (0, -99)

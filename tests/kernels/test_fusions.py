@@ -741,4 +741,4 @@ def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     failed = [r for r in results if r.status != "PASS"]
     reports = [f"{r.line()}\n{smallest(drawn[r.fusion.split('_')[0]], tmp_path / 'small', excess, device)}" for r in failed]
     assert not failed, "\n\n".join(reports)
-    assert {r.fusion.split("_")[0] for r in results} == drawn.keys()    # results of a large fusion are named after the fusion, with a number for each nest
+    assert {r.fusion.split("_")[0] for r in results} == drawn.keys()    # results of a large fusion are named after the fusion, with a number for each loop nest

@@ -14,7 +14,7 @@ from drawn import ON, SEED, agree, fusions, in_parts, marked, plain
 from gen import pipeline, run
 from gen.schedule import DEVICES
 
-COUNT = 6    # fusions for each device
+COUNT = 6    # number of random fusions for each device
 WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]
 ROWS = [33, 40, 48, 64, 75, 100, 127, 128, 320, 512]
 TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64", "pred"]

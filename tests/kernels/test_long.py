@@ -1,4 +1,6 @@
-"""Test long fusions: each stage takes time linear in the length of the text, and the results equal the reference's."""
+"""Test long fusions: each stage of the generator takes time linear in the length of the text, and the results equal the
+reference's.
+"""
 
 from __future__ import annotations
 

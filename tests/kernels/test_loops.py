@@ -119,8 +119,8 @@ FIXED = {
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
 def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cases that are not drawn agree: complex, packed and very small types, tiles, several results, chains (computed
-    once, through scratch), arrays without elements.
+    """Fixed cases agree with the reference: complex, packed and very small types, tiles, several results, chains
+    (computed once, through scratch), arrays without elements.
     """
     monkeypatch.setattr(test_fusions, "TARGET", target)
     device_or_skip(target)

@@ -144,8 +144,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_panels_of_loops(name: str) -> None:
-    """An operand that no iteration changes is copied into panels before the loop. This is not done for loops that may
-    run few times or are inside a branch.
+    """An operand that no iteration changes is copied into panels (packed) before the loop. This is not done for loops
+    that may run few times or are inside a branch.
     """
     text, wanted = CASES[name]
     assert places(text) == wanted
@@ -177,8 +177,8 @@ ENTRY m {{
 
 @pytest.mark.parametrize("flags", [[], ["-DSETT_SCALAR"]])
 def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
-    """prepare copies the weights into panels, and again after the weights were replaced. A run is refused if prepare has
-    not filled the state.
+    """NAME_prepare copies the weights into panels (packed copies), and again after the weights were replaced. A run is
+    refused if NAME_prepare has not filled the state.
     """
     texts, about = pipeline.files(program_of(PERCEPTRON), ["c"])
     for name, text in texts.items():
@@ -209,7 +209,8 @@ def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
 
 
 def test_prepared_once() -> None:
-    """With prepare, a run does not copy the weights into panels. In OpenCL, and for the embedded profile, each run does.
+    """If the caller has run NAME_prepare, a run does not copy the weights into panels (packed copies in the order of
+    reading). In OpenCL, and for the embedded profile, each run does.
     """
     file = file_of(PERCEPTRON)
     assert "  state, bytes 64 to 30784: m 0" in explain._arena(file)

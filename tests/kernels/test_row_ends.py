@@ -14,7 +14,7 @@ from gen import pipeline
 from gen.statements import printed
 from gen.schedule import DEVICES
 
-COUNT = 6    # fusions for each device
+COUNT = 6    # number of random fusions for each device
 WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]
 ROWS = [15, 17, 24, 31, 33, 40, 100, 127, 1000]
 TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64"]

@@ -1,5 +1,5 @@
-"""Property: stages over the same rows (such as a softmax) agree with the reference, in one kernel or several, on each
-class of device. The right stages share a kernel.
+"""Property: stages (loop nests) over the same rows, such as those of a softmax, agree with the reference, in one kernel
+or several, on each class of device. The right stages share a kernel.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def rms(narrow: str, dims: "Sequence[int]") -> str:
 
 
 class Draw(Text):
-    """A random chain of stages over the same rows, sometimes followed by ops on other rows."""
+    """A random chain of stages (loop nests) over the same rows, sometimes followed by ops on other rows."""
 
     def __init__(self, seed: int) -> None:
         self.r = r = random.Random(seed)
@@ -185,7 +185,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
 
 
-# ---- the nests that share a kernel ----
+# ---- the loop nests that share a kernel ----
 
 
 TAKEN = {
@@ -340,7 +340,7 @@ APART = {
 
 @pytest.mark.peer
 def test_apart(tmp_path: Path) -> None:
-    """A nest that needs totals of other rows, or results that another kernel computes for the row, has a separate
+    """A loop nest that needs totals of other rows, or results that another kernel computes for the row, has a separate
     kernel.
     """
     for name, (text, count) in APART.items():
@@ -362,8 +362,8 @@ def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_kept_values_are_computed_once() -> None:
-    """The exponentials of a softmax are kept for the next stage. The differences of a layer norm are cheap, so they are
-    computed again.
+    """The exponentials of a softmax are kept for the next stage (loop over the row). The differences of a layer norm
+    are cheap, so they are computed again.
     """
     (soft,), (layer,) = fusions(softmax("f32", [40, 4096], [1])), fusions(norm("f32", [40, 1024], [1]))
     kernel = target_file(soft, "opencl").kernels[0]
@@ -421,7 +421,9 @@ def test_explained() -> None:
 
 
 def test_writes_are_proved() -> None:
-    """The writes of a kernel of several stages are proved, and so are the writes of its stages."""
+    """The proof that each element is written once passes for a kernel of several stages (loop nests), and finds that a
+    stage lacks a write.
+    """
     (fusion,) = fusions(norm("f32", [40, 64], [1], sides=True))
     assert proofs.check(fusion) is None
     from gen.plan.nests import planned

@@ -88,7 +88,7 @@ ENTRY e {{
     text, counts = product("bf16")
     fewer, count = counts[-1]
     assert 1 <= fewer < count and f"shared(share, TILES_BF16 ? {fewer} : {count}, " in text
-    # work-items copy to panels of their own, so that a second thread does not read them from the first one's cache
+    # each work-item copies the operand itself, so that a second thread does not read the copy from the first one's cache
     assert fewer == 1 and product("bf16", 256)[1][-1][0] == 2 and product("bf16", 512)[1][-1][0] > 2
     text, counts = product("f32")
     assert all(fewer == count for fewer, count in counts) and "TILES" not in text

@@ -170,8 +170,8 @@ COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300
 
 @pytest.mark.parametrize("target, device", ON if ALL else [on for on in ON if on[1] not in ("opencl-gpu", "cpu-scalar")])
 def test_copies(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies to and from the formats of TPUs and others agree: whole and partial tiles, with the schedules for data
-    larger than any cache.
+    """Copies to and from the formats of TPUs and others agree with the reference: whole and partial tiles, with the
+    schedules for data larger than any cache.
     """
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
@@ -209,7 +209,7 @@ SEVERAL = {"sum": """e {
 
 @pytest.mark.parametrize("target, device", ON)
 def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Computations between arrays with different tiles agree, in whole tiles with vectors."""
+    """Computations between arrays with different tiles agree with the reference, in whole tiles with vectors."""
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     agree(SEVERAL, target, device, tmp_path)
@@ -232,8 +232,8 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told_of_bursts(bursts: Optional[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the schedules for data larger than any cache. In C, use prefetches in bursts (1), without bursts (0), or as
-    this processor prefers (None).
+    """Use the schedules for data larger than any cache. In C, use prefetches in bursts of several lines (1), without
+    bursts (0), or as this processor prefers (None).
     """
     uncached(monkeypatch)
     native = c_target.native()
@@ -303,8 +303,9 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Transposes whose rows do not begin at cache lines agree. With bursts most of these kernels process two tiles at a
-    time. The matrices of a batch begin at the same position in a cache line, at one of several positions, or anywhere.
+    """Transposes whose rows do not begin at cache lines agree with the reference. With bursts most of these kernels
+    process two tiles at a time. The matrices of a batch begin at the same position in a cache line, at one of several
+    positions, or anywhere.
     """
     told_of_bursts(bursts, monkeypatch)
     texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"

@@ -127,8 +127,8 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_repeated_rows(target: str, device: str, tmp_path: Path) -> None:
-    """A transposed matrix in which each row is repeated agrees. If a vector contains two rows, its elements are read one
-    by one.
+    """A transposed matrix in which each row is repeated agrees with the reference. If a vector contains two rows, its
+    elements are read one by one.
     """
     agree({f"{dtype}_{size}": f"HloModule e\n\nENTRY e {{\n  x = {dtype}[15,{size}]{{0,1}} parameter(0)\n"
            f"  ROOT y = {dtype}[15,4,{size}]{{2,1,0}} broadcast(x), dimensions={{0,2}}\n}}\n"
@@ -203,8 +203,8 @@ def channels(source: str, result: str, dims: "List[int]", order: "List[int]", we
 
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, 16, BATCH)))
 def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Transposes that move a minor dimension of 2 to 8 elements to the front, or back, agree: for every width, for rows
-    that fill registers or end inside one, with conversions, and with a weight per channel.
+    """Transposes that move a minor dimension of 2 to 8 elements to the front, or back, agree with the reference: for
+    every width, for rows that fill registers or end inside one, with conversions, and with a weight per channel.
     """
     uncached(monkeypatch)
     first_of, last_of = [0, 2, 1], [0, 2, 1]
@@ -225,8 +225,8 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_few_neighbours_whose_places_are_no_single_stride(target: str, device: str, tmp_path: Path) -> None:
-    """Transposes that interleave 2 or 3 rows agree if rows end inside a step and the result has four dimensions: there
-    the elements are stored one by one, in their own type.
+    """Transposes that interleave 2 or 3 rows agree with the reference if rows end inside a step and the result has four
+    dimensions: there the elements are stored one by one, in their own type.
     """
     cases = [("f32", [8, 13, 2, 130]), ("f32", [8, 13, 3, 131]), ("f64", [8, 13, 2, 129]), ("f16", [8, 13, 2, 130])]
     texts = {f"f{k}": channels(t, t, dims, [0, 1, 3, 2]).replace("HloModule drawn", f"HloModule f{k}") for k, (t, dims) in enumerate(cases)}

@@ -136,8 +136,8 @@ def test_elements_a_few_apart(target: str, device: str, part: str, tmp_path: Pat
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A register whose elements go backwards in memory is one vector, reversed. The results agree for elements of every
-    width, also at the first element of an array.
+    """A register whose elements go backwards in memory is one vector, reversed. The results agree with the reference
+    for elements of every width, also at the first element of an array.
     """
     texts = {}
     for number, dtype in enumerate(["f32", "bf16", "f16", "f64", "u8", "pred", "s32"]):
@@ -256,7 +256,8 @@ GRADIENTS = {
 @in_parts
 def test_windows_select_along_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
     """On CPUs, a select-and-scatter along the contiguous dimension combines the selected elements window by window. The
-    results agree for ties, NaNs, windows without elements, and windows that reach into the rows of two work-items.
+    results agree with the reference for ties, NaNs, windows without elements, and windows that reach into the rows of
+    two work-items.
     """
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
@@ -286,8 +287,8 @@ PADS = {
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_pads_between_elements(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Padding between elements, before and after them, and negative padding agree, for short rows and in every
-    dimension.
+    """Padding between elements, before and after them, and negative padding agree with the reference, for short rows
+    and in every dimension.
     """
     for name, source in PADS.items():
         (fusion,) = fusions(source)

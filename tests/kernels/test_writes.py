@@ -1,4 +1,5 @@
-"""Every position of every result is written exactly once. The algebra proves this for all files, and finds wrong maps.
+"""Every position of every result is written exactly once. gen/algebra.py proves this from the index maps for all files,
+and finds wrong maps.
 """
 
 from __future__ import annotations

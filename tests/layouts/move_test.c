@@ -1,5 +1,5 @@
-/* Test sett_move.h on random tables: execute the plan's record, for every kind of plan. On 4 lanes the lower bound
- * `least` is compared with all direct plans. */
+/* Test sett_move.h on random tables: execute the steps that a plan records, for every kind of plan. On 4 lanes the lower
+ * bound `least` is compared with all direct plans (an element goes from a lane that has it to the lane that needs it). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static int draw(int below) {
   return (int)((state >> 33) % (uint64_t)below);
 }
 
-/* ---- execute the record ---- */
+/* ---- execute the steps of a plan ---- */
 
 static int32_t value_a[THREADS * REGISTERS], value_b[THREADS * REGISTERS];
 

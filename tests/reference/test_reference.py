@@ -1139,7 +1139,7 @@ def test_reference_knows_the_graph_alone() -> None:
 
 
 def test_values_of_a_bound_are_the_reference() -> None:
-    """Each step of a reference is also a step of its bound, in the same order."""
+    """The code of a bound contains every piece of the reference's code, in the same order."""
     for graph in (elementwise_graph("bf16", 8)[0], elementwise_graph("s16", 8)[0]):
         e = Emitter()
         walked(e, graph.computation)
