@@ -146,8 +146,8 @@ def _language(target: str, device: Device) -> Target:
 
 
 def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage.Body, Plans]":
-    """Return the calls of a program, and the plans of all called fusions. If a call updates an array in place that is
-    needed later, a copy of the array is made before the call.
+    """Return the calls of a program, and the plans of all called fusions. If a call overwrites an array
+    that is needed later, the array is copied before the call.
     """
     aliases = {fusion: {result.number: parameter.number for nest in of.nests
                         for result, parameter in nest.aliases.items()}

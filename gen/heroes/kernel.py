@@ -56,7 +56,7 @@ class Grid:
 
 @dataclass
 class CFunction:
-    """A C function that kernels call. leads: the leading dimensions among its arguments."""
+    """A C function that kernels call. leads: its arguments that are leading dimensions of arrays."""
 
     name: str
     type: str
@@ -332,7 +332,7 @@ def elements_of(d: Target, buffer: Buffer) -> str:
 
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
-    """Return a function of the partition as C, with the narrowest index type that is wide enough."""
+    """Return a function of a part of the graph (partition) as C, with the narrowest index type that is wide enough."""
     form = Form(partition, function)
     index_type = next((kind for kind in INDEX_TYPES if form.fits(d, kind)), None)
     if not index_type:

@@ -235,8 +235,8 @@ class LoopHero(Hero[Nest, LoopSchedule]):
                 yield step_form(nest, loop, thread=later)
 
     def maps(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[str]":
-        """Return the map to the last element of a step, for schedules in which the end may cut a step. Its guards
-        become C text.
+        """Return the map to the last element of a step, for schedules in which the array may end within a step. The
+        guards of this map become C text.
         """
         for loop in schedule.variants():
             if is_cut(nest, loop):
@@ -381,7 +381,7 @@ def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
 
 
 def step_body(context: Context, form: Form, index_type: str) -> Body:
-    """Return the code that is planned by a form, including the stores of all results."""
+    """Return the code of a step as its plan (form) says, including the stores of all results."""
     body, partition = Body(context.target, context.helpers, form, index_type, context.excess), form.partition
     body.region(partition.entry.body)
     if form.reads_first:

@@ -130,8 +130,8 @@ class ReductionWriter:
         return [dtype for hero, _, dtype in self.accumulators if hero == h]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """Add the statements that compute f(a, b) to body.text, and return C texts of the results, one for each
-        component.
+        """Add the statements that compute f(a, b), for the combiner f of op h, to body.text. Return C texts of the
+        results, one for each component.
         """
         dtypes_ = self.types_of(h)
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
@@ -265,7 +265,7 @@ class ReductionWriter:
         return body
 
     def results_of(self) -> List[Partition]:
-        """Return the partitions that compute results."""
+        """Return the parts of the graph (partitions) that compute results."""
         return [self.nest.epilogue] + [self.nest.partition] * bool(self.watched)
 
     def read_for_results(self) -> "List[Buffer]":
@@ -278,7 +278,7 @@ class ReductionWriter:
 
     def kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:
-        """Return a kernel that evaluates these parts of the graph (partitions). Its template and record are added later."""
+        """Return a kernel that evaluates these parts of the graph (partitions). Template and record are added later."""
         return kernel_of(self.d, self.helpers, self.excess, grid, self.nest, partitions,
                          Text("", None, attribute=self.d.launch_bounds(grid.threads)), Report(list(self.seen)), reads,
                          writes)

@@ -862,8 +862,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- results ----
 
     def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
-        """Return the step that computes a group of `count` vectors of results, adjacent along dimension `digit`. If there
-        are several groups (`groups`), the C variable `group` says which one the step computes.
+        """Return the step that computes a group of `count` vectors of results, adjacent along dimension `digit`. If
+        there are several groups (`groups`), the C variable `group` says which one the step computes.
         """
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")

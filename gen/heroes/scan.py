@@ -177,8 +177,8 @@ class ScanWriter:
                 for (h, k, dtype), start in zip(self.components, starts)]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """Add the statements that compute f(a, b) to body.text, and return C texts of the results, one for each
-        component.
+        """Add the statements that compute f(a, b), for the combiner f of op h, to body.text. Return C texts of the
+        results, one for each component.
         """
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*self.types_of(h), *self.types_of(h)])]
         new = (body.with_excess() if self.free else body).scalar(self.nest.heroes[h].called[0], values)

@@ -122,8 +122,8 @@ HERO = WindowCpuHero()
 
 
 def inlined(nest: Nest) -> Partition:
-    """Return the nest's partition, with the bodies of its C functions inlined into the entry function. Otherwise the
-    kernel would call a function once per vector lane.
+    """Return the nest's part of the graph (partition), with all functions inlined into the entry function. Otherwise
+    the kernel would call a function once per vector lane.
     """
     of = nest.partition
     if len(of.functions) == 1:

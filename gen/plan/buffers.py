@@ -118,7 +118,7 @@ def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
 
 
 def has_types(partition: Partition, kinds: "Iterable[str]") -> bool:
-    """Return true if a partition reads, computes or writes elements of a type in `kinds`."""
+    """Return true if a part of the graph (partition) reads, computes or writes elements of a type in `kinds`."""
     roots = {root.shape.dtype for root in partition.roots}
     inner = {leaf.dtype for f in partition.functions for read, _ in reads_of(partition, f)
              for leaf in read.source.shape.leaves()}

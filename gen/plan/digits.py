@@ -337,7 +337,7 @@ def interleaving(nest: Nest) -> Interleaving:
 
 def row(nest: Nest) -> int:
     """Return the length of a row (the size of the minor digit) if every access is contiguous or constant along a row,
-    but an array is written with gaps between its rows. Return 0 otherwise.
+    but the rows of a written array do not follow each other in memory. Return 0 otherwise.
     """
     space = iteration_space(nest.partition, nest.shape)
     if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1)
