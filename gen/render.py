@@ -93,7 +93,8 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Number the places of arrays in the scratch block and in the block of weights, from 0.
+        """Return a number, counted from 0, for each place in the scratch block or in the block of weights at which an
+        array is stored.
         """
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()

@@ -93,7 +93,7 @@ class Walk:
     variables: the numbers of the scalars that change from step to step. First come the elements of the results,
         row-major in the dropped dimensions. Then come the other variables on which these elements depend.
     outside: the numbers of the scalars that no step changes.
-    ends: for each variable, the number of its next value.
+    ends: for each variable, the number of the scalar that is its next value.
     held: for each variable, true if a finished element keeps it.
     predicate: the number of the scalar that is true if the element continues.
     """

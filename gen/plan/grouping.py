@@ -32,7 +32,7 @@ from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 MOST_RESULTS = 16    # maximum number of results for which orders are compared; larger groups keep their order
 
 Kernel = List[Tuple[Leaf, str]]  # results, each with the map from the kernel's position to the result's position
-# accesses, each with the map from a position in the result to a position in the buffer
+# the accesses that compute one result, each with the map from a position in the result to a position in the buffer
 Reads = List[MemoryMap]
 
 
@@ -139,9 +139,11 @@ def _flat(first: Shape) -> Shape:
 
 
 def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
-    """Return a result as a root of a kernel over the index space `space`. at: the map from the kernel's position to the
-    result's position; None if they are equal. order: the two maps from `_as_read`, or None. They are applied first if
-    the kernel follows the order of its reads.
+    """Return the Root with which a kernel over the index space `space` writes a result.
+
+    at: the map from the kernel's position to the result's position; None if they are equal.
+    order: the two maps from `_as_read`, which are applied first, if the kernel follows the order of its reads; else
+        None.
     """
     number, shape, instruction, output = leaf
     own, unmap = identity(space.dims), algebra.call("shape", "unmap", shape.text)

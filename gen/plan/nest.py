@@ -21,7 +21,7 @@ class Nest:
     """The plan of one kernel. It computes results with equal numbers of elements, in the memory order of the first
     result. Subclasses are the kinds of nests, such as a reduction or a scatter; they use more of the following fields.
 
-    sides: nests whose results this nest's pass over its input writes as well.
+    sides: nests whose results are written by the same pass over this nest's input.
     further: further partitions that the nest computes.
     layout: the nested layout that distributes the results over the threads of a GPU.
     aliases: results that are stored in a parameter's buffer, each with the parameter.

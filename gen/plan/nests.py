@@ -65,7 +65,8 @@ class Alike(NamedTuple):
     """The properties that results must share to be planned as one group.
 
     elements: the number of elements.
-    key: the key of the reductions or scans from which the results are computed; None if there are none.
+    key: what the reductions or scans from which the results are computed have in common (gen/plan/plan.py); None if
+        there are none.
     place: if a result is a part of a larger array, the map from the result's positions to positions of that array; else
         "".
     alone: a value that no other group has: the result's number, or the product that is computed in the group's nest.

@@ -103,7 +103,7 @@ class Function:
     root: Optional[Instruction] = None
     body: Region = field(init=False)
     ops: int = 0
-    # number of ops that the function computes more than once, because a value is computed at each use
+    # the number of repeated computations: a value that is computed once for each of n indices counts n - 1
     again: int = 0
 
     def __post_init__(self) -> None:
@@ -397,7 +397,7 @@ class Partition:
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
                  inline: int = INLINE, cuts: "Optional[Dict[Instruction, int]]" = None,
                  given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
-        """Place all values on which the roots depend.
+        """Decide for all values on which the roots (the arrays that the kernel writes) depend where they are computed.
 
         inline: the maximum number of repeated computations in one function. A value that is needed at several indices
             is computed once for each index. If that would exceed this number, the value becomes a function instead.
@@ -432,7 +432,9 @@ class Partition:
             self._use(self.scalar_read(scalar), self.entry.body)
 
     def _place_values(self) -> None:
-        """Place every value that is used, after all its users. Then sort the entries of each region."""
+        """Decide for each used value in which regions or functions it is computed; users are decided before their
+        operands. Then sort the entries of each region by their order in the computation.
+        """
         order = order_of(self.computation)
         waiting: "List[int]" = []
         while waiting or self._found:
@@ -619,7 +621,7 @@ class Partition:
         elif instruction.opcode == "concatenate":
             for operand in range(count):
                 yield operand, entry.regions[operand]
-        elif instruction.opcode in RUNTIME:      # the region's runtime variables read the operands that are indices
+        elif instruction.opcode in RUNTIME:      # index operands are left out: runtime variables read them
             for operand in range(RUNTIME[instruction.opcode] + 1):
                 yield operand, entry.regions[0] if operand == RUNTIME[instruction.opcode] else None
         else:

@@ -569,9 +569,9 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
              users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
-    """Return the product in the layout in which no user transposes it. The users must be a chain of elementwise ops and
-    moves; the layout then follows the order in memory of the chain's result. Return the product itself if there is no
-    such chain, or if the contiguous dimension would not be contiguous in an operand.
+    """Return the product with a result layout for which its users need no transpose. The users must be a chain of
+    elementwise ops and moves; the layout then follows the order in memory of the chain's result. Return the product
+    itself if there is no such chain, or if the contiguous dimension would not be contiguous in an operand.
     """
     path = [product]
     while product.opcode == "dot" and len(users.get(path[-1], ())) == 1:

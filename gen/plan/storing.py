@@ -264,7 +264,7 @@ class Evaluations(Partition):
         for function in self.functions:
             for callee, weight in self.work[function].reads.items():
                 readers.setdefault(callee, {})[function] = weight
-        # time of one call, including the functions that it calls and that are not stored
+        # for each function: the time of one call, with its calls of functions whose values are not stored
         time: "Dict[Function, float]" = {}
         entries: "Dict[Function, int]" = {}
         repeated: "Dict[Function, int]" = {}

@@ -159,7 +159,7 @@ class Real:
         return self.steps.op("not", self.steps.test, self)
 
     def choose(self, x: "Operand", y: "Operand") -> "Real":
-        """Return x where this predicate is true, and y elsewhere."""
+        """Return `x` where this predicate is true, and `y` elsewhere."""
         return self.op("select", x, y)
 
     def either(self, x: "Tuple[Operand, Operand]", y: "Tuple[Operand, Operand]") -> "Parts":
@@ -176,7 +176,7 @@ atan2, hypot, maximum, minimum, power = map(_function, ("atan2", "hypot", "maxim
 
 
 def copysign(x: Operand, of: Real) -> Real:
-    """Return x, which must not be negative, with the sign of the number `of`."""
+    """Return the magnitude of `x` with the sign of `of`. A constant `x` must not be negative."""
     size = abs(x) if isinstance(x, Real) else of.steps.number(x)
     return of.compare("LT", 0.0, type="TOTALORDER").choose(-size, size)
 
@@ -298,7 +298,7 @@ def quotient(x: Parts, y: Parts) -> Parts:
     high, low, up = (2.0**126, 2.0**-102, 2.0**47) if single else (2.0**1022, 2.0**-969, 2.0**105)
 
     def extreme(p: Real, q: Real) -> Parts:
-        """Return two predicates: one is true if p or q is large, the other if both are small."""
+        """Return two predicates: whether one of `p` and `q` is large, and whether both are small."""
         return (abs(p) >= high) | (abs(q) >= high), (abs(p) <= low) & (abs(q) <= low)
 
     (large, small), (much, little) = extreme(a, b), extreme(c, d)

@@ -81,8 +81,8 @@ def _results(arrays: "Sequence[Optional[Array]]") -> str:
 
 
 def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
-    """Return the name of the C function of a computation, which the current step calls. unwritten: the indices of the
-    results that it does not write.
+    """Return the name of the C function of a computation, and record that the current step calls it. unwritten: the
+    indices of the results that the function does not write.
     """
     known, key = e.functions, (id(called), unwritten)
     if key not in known:

@@ -16,7 +16,7 @@ from gen.reference.loops import count_of
 from gen.reference.values import Array, Value
 
 MATRICES = Path(__file__).with_name("matrices.c")
-# for each type of elements, what replaces the names `real`, `ROOT` .. in the text of matrices.c
+# for each type of elements, the texts by which the words `real`, `ROOT` .. of matrices.c are replaced
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "f32": {"real": "float", "wide": "double", "ROOT": "sqrt", "SIZE": "fabs", "WIDE_EPSILON": "0x1p-52",
             "EPSILON": "0x1p-23", "LEAST": "0x1p-126"},

@@ -44,7 +44,8 @@ class Reduction:
         return loops_over(self.kept, [*start, *inner, *end])
 
     def carried(self, start: Sequence[Statement], step: Sequence[Statement]) -> List[Statement]:
-        """Return loops of a scan. The innermost loop goes along the scan's dimension, and its accumulator is not reset.
+        """Return loops of a scan. The innermost loop goes along the scan's dimension. `start` initialises the
+        accumulator before this loop, and `step` updates it for each element.
         """
         assert self.along is not None
         d, name, size = self.along[0], indices_of(self.kept)[self.along[0]], self.kept[self.along[0]]

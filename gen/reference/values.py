@@ -67,7 +67,7 @@ class Scalar:
     dtype: str
 
 
-Value = Union[Array, List["Value"]]  # a list is a tuple
+Value = Union[Array, List["Value"]]  # a list represents an HLO tuple
 
 
 def leaves_of(value: Value) -> List[Array]:

@@ -194,7 +194,7 @@ def memory(computation: Computation) -> int:
                                                         for leaf in i.shape.leaves())
         passing = 0
         if i.opcode in hlo.CONTRACTIONS:
-            # the reference copies the factors in the order of its loops, and multiplies scales into copies
+            # the reference copies the operands in the order of its loops; for a scaled-dot, also multiplied by scales
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
         if i.opcode in MATRIX_OPS:    # arrays of the reference (copies in wider types) and of the bound (errors)
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())

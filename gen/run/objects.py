@@ -403,7 +403,7 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile
 
 # If all rounds of a reference and its bound take less than this, in seconds, gcc -O2 costs more time than it saves.
 SHORT_SECONDS = 0.03
-SHORT_OF_100_OPS = 0.25  # SHORT_SECONDS for a function of 100 ops; it grows with the square of the number of ops
+SHORT_OF_100_OPS = 0.25  # the same for a function of 100 ops: gcc's time grows with the square of the number of ops
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:

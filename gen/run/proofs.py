@@ -25,7 +25,7 @@ def check(fusion: Fusion) -> Optional[str]:
     """Return the first fault of a fusion's maps, in its plans for CPUs and for GPUs; None if there is no fault."""
     for of in dict.fromkeys(device.plan_class for device in DEVICES.values()):
         kernels = planned(fusion, of).nests
-        if any(isinstance(nest, Whole) for nest in kernels):    # this nest's positions are not described by maps
+        if any(isinstance(nest, Whole) for nest in kernels):    # maps do not describe its accesses
             continue
         wrong = all_inside(kernels) or written_once(kernels, places(fusion, kernels))
         if wrong:
