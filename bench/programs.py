@@ -145,7 +145,7 @@ class Theirs:
 
 
 def often(of: Any) -> int:
-    """Return the number of calls that fill one turn."""
+    """Return the number of calls that take as long as one turn (TURN seconds)."""
     calls, seconds = 1, of.spend(1)
     seconds = min(seconds, of.spend(1))
     while seconds < TURN / 4:

@@ -546,7 +546,7 @@ def do_certify(given: argparse.Namespace) -> int:
 
 
 def certified(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
-    """Print, for each kernel of a file, whether the solvers have proved its text."""
+    """Print, for each kernel of a file, what the SMT solvers have proved about its text (gen/certify)."""
     settings = options(given)
     missing = certify.missing()
     if missing:

@@ -220,8 +220,8 @@ def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
 
 
 def _storage(name: str, storage: Storage) -> "List[str]":
-    """Return a line with the number of operations, compared with the graph's. For each value that is stored or computed
-    several times, a line gives the reason.
+    """Return a line with the number of operations, also relative to those of the HLO graph, then a line for each value
+    that is stored or computed several times, with the reason.
     """
     lines = [f"{name}: {storage.operations:.3g} operations, {storage.factor:.3g} times the graph's"]
     for value, reads, evaluations, stored, saved in storage.values():

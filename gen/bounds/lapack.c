@@ -79,7 +79,7 @@ static inline int same(number a, number b) {
   return (RE(a) == RE(b) || (isnan(RE(a)) && isnan(RE(b)))) && (IM(a) == IM(b) || (isnan(IM(a)) && isnan(IM(b))));
 }
 
-/* to = a b, where a is m x k and b is k x n. */
+/* Sets `to` to the product of `a` (m x k) and `b` (k x n). */
 static inline void product(number *to, const number *a, const number *b, int64_t m, int64_t k, int64_t n) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
@@ -120,7 +120,7 @@ static inline void hermitian(number *to, const number *a, int64_t n, int lower) 
       to[i * n + j] = i == j ? RE(a[i * n + i]) : (lower ? i > j : i < j) ? a[i * n + j] : CONJ(a[j * n + i]);
 }
 
-/* a = (1 - tau v v^H) a, where a has m rows. */
+/* Sets `a`, which has m rows, to (1 - tau v v^H) a. */
 static inline void reflected(number *a, int64_t m, int64_t n, const number *v, number tau) {
   for (int64_t j = 0; j < n; ++j) {
     number sum = 0;
@@ -135,7 +135,7 @@ static inline void reflector(number *v, const number *a, int64_t m, int64_t stri
   for (int64_t i = 0; i < m; ++i) v[i] = i < k + below ? 0 : i == k + below ? 1 : a[i * stride + k];
 }
 
-/* Returns true if a - value (times the identity) is singular up to rounding errors. w: 2 n n elements. */
+/* Returns true if `a` minus `value` times the identity is singular up to rounding errors. w: 2 n n elements. */
 static inline int singular(const number *a, number value, int64_t n, wide error, number *w) {
   number *const x = w, *const inverse = w + n * n;
   for (int64_t i = 0; i < n * n; ++i) x[i] = a[i];

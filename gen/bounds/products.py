@@ -53,7 +53,8 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
     start: List[Statement] = [Declare("double", "sum", "0.0"), Declare("double", "mass", "0.0")]
     step: List[Statement] = [Let("double", "p", f"{first[0]} * {second[0]}"), Assign("sum", "p", "+=")]
     if exact:
-        # Exact factors make NaNs and infinities certain, but a product may overflow in the kernel before it is added.
+        # Every kernel gets the same NaNs and infinities from exact factors, so `mass` leaves these products out. It
+        # includes overflowing products of finite factors, which a kernel may round to infinity before it adds them.
         slack, whole = "0.0", "!fraction"
         start.append(Declare("bool", "fraction", "false"))
         step.append(Assign("fraction", "fraction || p != rint(p)"))

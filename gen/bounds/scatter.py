@@ -67,7 +67,7 @@ def of_sums(b: Bounds, i: Instruction, s: Scattering, table: Array, of: Array, u
     lines = loops_over((out.count,), [Assign(f"{sums}[{at}]", f"(range_sum){SUM}"), Assign(f"{met}[{at}]", "0"),
                                       Call("range_sum_add", f"&{sums}[{at}]", b.interval(of, at))])
     lines += s.loops(table, [Call("range_sum_add", f"&{sums}[at]", b.interval(update, s.update)), Assign(f"{met}[at]", "1", "+=")])
-    # an addition may flush the element and the added value, if they are below the smallest normal float
+    # an addition may treat the element and the added value as 0 if they are below the smallest normal float
     lost = f"2 * {LEAST_NORMAL['f32']}" if out.dtype == "f32" and b.options.flushes else "0.0"
     total = f"range_sum_result(&{sums}[{at}], {met}[{at}], 0x1p-{SIGNIFICANT[out.dtype]}, {LARGEST[out.dtype]}, {lost})"
     lines += ranges.each(b.intervals.rounded(total, out.dtype, f"{out}[{at}]"))

@@ -183,7 +183,7 @@ static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t command_distance(const char *a, const char *b) {
   size_t row[3][MISTYPED_MOST], n = strlen(a), m = strlen(b), i, j;
   if (n >= MISTYPED_MOST || m >= MISTYPED_MOST) return SIZE_MAX;
-  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* a is a prefix of b */
+  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* `a` is a prefix of `b` */
   for (j = 0; j <= m; ++j) row[0][j] = j;
   for (i = 1; i <= n; ++i) {
     size_t *now = row[i % 3], *before = row[(i + 2) % 3], *second = row[(i + 1) % 3];

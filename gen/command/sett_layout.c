@@ -709,7 +709,7 @@ static int layout_numbers(command *self, int word, int64_t *numbers, int limit) 
                                                 : 0;
 }
 
-/* Reads a layout. If the second argument is a path, returns the mode at that path. */
+/* Reads a layout. If the second argument is a path, returns the mode (the part of a CuTe layout) at that path. */
 static sett_notation layout_mode(command *self, int *status) {
   sett_notation layout = layout_read(self, 2);
   int64_t path[SETT_NOTATION_DEPTH];

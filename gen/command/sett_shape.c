@@ -395,8 +395,8 @@ static int shape_tile(command *self) {
   return 0;
 }
 
-/* Writes the layout of a part that has the given dimensions: without a padded tail, and with a first tile no larger
- * than the part. */
+/* Writes the layout of one part of a split array. The part has the given dimensions, no padded tail, and a first tile
+ * that is no larger than the part. */
 static int shape_cut(command *self) {
   const char *text = self->argv[2], *dims = self->argv[3];
   sett_tile_shape shape;
@@ -548,8 +548,8 @@ typedef struct {
   int32_t order[SETT_TILE_MAX_RANK];
 } shape_ordered;
 
-/* Fills in the array whose most minor dimension is `minor`, then `next`, then the others in their given order. Returns
- * 0 if no tiled format fits. */
+/* Fills in `out` for the order of dimensions that begins with `minor` (the most minor one) and `next`; the others keep
+ * their order. Returns 0 if no tiled format fits. */
 static int shape_order(const sett_tile_shape *shape, int32_t minor, int32_t next, shape_ordered *out) {
   sett_tile_format format[SETT_TILE_FORMAT_COUNT];
   sett_tile_shape one = *shape;

@@ -24,8 +24,8 @@ class Body(Stores, Regions):
     """
 
     def with_excess(self) -> Body:
-        """Return a body that writes to the same statements with the same names, but does not round to small float
-        types.
+        """Return a copy of this body that does not round to small float types. Both bodies append to the same
+        statements and share their names.
         """
         body = copy(self)
         body.excess = True

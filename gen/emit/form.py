@@ -114,7 +114,8 @@ class Form:
     walked: an array shape; successive steps compute elements that follow each other in its memory order.
     staged: the elements that are in a shared-memory tile. Key: pointer and position in the buffer. Value: C text of the
         element in the tile.
-    given: values that the caller of the code has already computed, by instruction, or functions that return them.
+    given: for each instruction whose values other code computes, these values, or a function that computes them at the
+        first read.
     shared: buffers that the kernel also accesses through another pointer.
     reads_first: true if a step makes all its reads before its first write.
     stores: the roots that are stored; None if all roots are.
@@ -364,7 +365,7 @@ class Form:
         found: "Set[str]" = set()
         if self.loop.lanes == 1:
             return found
-        # set the property before it is complete: `_varies` reads it, because an index may depend on earlier runtime
+        # `_varies` reads this property while it is still incomplete, because an index may depend on earlier runtime
         # variables
         self.of_lanes = found
         for region in regions(self.function.body):

@@ -49,7 +49,8 @@ class Helpers:
         """Return the name of a function that loads or stores a tile.
 
         piece: the maximum number of bytes of a row that one load reads.
-        group: the number of adjacent lanes that are at a constant distance in memory; 0 if all lanes are.
+        group: the number of adjacent lanes that are at a constant distance in memory; 0 if this holds for
+            all lanes.
         distance: the prefetch distance in elements.
         """
         d, width = self.target, bits(dtype)

@@ -49,8 +49,9 @@ _text = partial(macro, "parts/register_tiles.j2")
 
 
 class Mix(NamedTuple):
-    """One step on two registers a and b. Its results, `low` and `high`, are shuffles of both. shuffles: the macros of
-    the two shuffles.
+    """One step on two registers `a` and `b`. Its results, `low` and `high`, are shuffles of both.
+
+    shuffles: the macros of the two shuffles.
     """
 
     low: str
@@ -282,7 +283,7 @@ def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) 
 # ---- shuffles ----
 
 class Pick(NamedTuple):
-    """A part of the result of a shuffle. It is a shuffle of the operands' parts a and b by `lanes`. Each entry of
+    """A part of the result of a shuffle. It is a shuffle of the operands' parts `a` and `b` by `lanes`. Each entry of
     `more` then shuffles the result so far with a further part.
     """
 

@@ -130,7 +130,7 @@ static inline doubles splat_doubles(double x) {
   return as_doubles(bits + (ulongs){0});
 }
 
-/* a where the mask is set, else b */
+/* `a` where the mask is set, else `b` */
 static inline floats choose_floats(ints mask, floats a, floats b) {
   return as_floats((as_ints(a) & mask) | (as_ints(b) & ~mask));
 }
@@ -317,7 +317,7 @@ static inline ints splat_group(const void *from) {
   return x + (ints){0};
 }
 
-/* c plus the sum of four products in each lane: the four u8 of a times the four s8 of b. A processor without an
+/* `c` plus the sum of four products in each lane: the four u8 of `a` times the four s8 of `b`. A processor without an
    instruction for this sum multiplies pairs of 16-bit numbers, or one number after another. */
 static inline ints mad_u8_s8(ints a, ints b, ints c) {
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
@@ -353,7 +353,7 @@ static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c)
 static inline ints mad_s8(ints a, ints b, ints c) { return mad_u8_s8(as_ints(as_uints(a) ^ 0x80808080u), b, c); }
 static inline ints mad_u8(ints a, ints b, ints c) { return mad_u8_s8(b, as_ints(as_uints(a) ^ 0x80808080u), c); }
 
-/* c plus the sum of two products of bf16 in each lane of a and b. Each addition rounds. The instruction treats
+/* `c` plus the sum of two products of bf16 in each lane of `a` and `b`. Each addition rounds. The instruction treats
    subnormal numbers as zeros. On processors with AMX, it takes four times as long as a multiply-add. */
 static inline floats mad_bf16(floats a, floats b, floats c) {
 #if defined(__AVX512BF16__) && defined(__AVX512F__) && !TILES

@@ -45,7 +45,7 @@ def text_of(path: str, data: bytes) -> str:
 
 
 def two_lines(path: str, data: bytes) -> str:
-    """Return a short Python program, for a message, that prints the text of the file."""
+    """Return a short Python program that prints the text of the file; error messages suggest it to the user."""
     if not data.startswith(MAGIC):
         return (f"import jax.export; exported = jax.export.deserialize(bytearray(open({path!r}, 'rb').read())) / "
                 "print(exported.mlir_module())")
