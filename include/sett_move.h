@@ -168,14 +168,15 @@ typedef struct sett_move {
   const char *reason; /* why there is no plan */
   /* if two numbers (of lanes, warps, ..) differ, so that there is no plan: these numbers; otherwise -1 */
   int64_t left, right;
-  int32_t element; /* without a plan: an element that is missing in a, or -1 */
-  int thread, reg; /* without a plan: the thread and the register of b that need the missing element */
+  int32_t element; /* without a plan: an element that `b` needs and `a` does not have, or -1 */
+  int thread, reg; /* without a plan: the thread and the register of `b` that need the missing element */
   int rank;        /* number of dimensions of the array */
   int64_t dims[SETT_MOVE_DIMS];
   int kind; /* how elements move: registers, shuffles or shared memory, whichever is cheapest */
   int bits, lanes, warps;
-  int from, to; /* number of registers of a thread in a and in b */
-  /* for kind registers: number of registers of b that, in some thread, get their value from a register with another number; otherwise 0 */
+  int from, to; /* number of registers of a thread in `a` and in `b` */
+  /* if `kind` is SETT_MOVE_REGISTERS: number of registers of `b` that, in some thread, get their value from a register with another number; otherwise
+   * 0 */
   int moves;
   int selects; /* number of selects: each takes one of two values, depending on the thread */
   /* number of shuffles of 32 bits, and a lower bound on it for any plan; both are -1 if a value comes from another warp */
@@ -190,26 +191,26 @@ typedef struct sett_move {
   int given;
   int padding, every; /* each group of `every` elements is followed by `padding` unused elements */
   int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
-  /* cost of this plan, and of the best plan of the other kind (shuffles or shared memory), in quarters of a turn (a pass over the banks of shared
-   * memory) per warp; other is -1 if there is no such plan */
+  /* `cost` of this plan, and `other`, the cost of the best plan of the other kind (shuffles or shared memory), in quarters of a turn (a pass over the
+   * banks of shared memory) per warp; `other` is -1 if there is no plan of that kind */
   int cost, other;
-  /* index thread * to + register: a register of a in the same thread that has the value of this register of b. -1: the value comes from a received
-   * word, or, with shared memory, no register of the thread has it */
+  /* held[thread * to + register] is a register of `a` in the same thread that has the value of this register of `b`. -1: the value comes from a
+   * received word, or, with shared memory, no register of the thread has it */
   const int32_t *held;
   const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
-  /* index (step * parts + part) * threads + thread: the register of a that the thread puts into this part of its word; -1 means any. A word has
+  /* sent[(step * parts + part) * threads + thread] is the register of `a` that the thread puts into this part of its word; -1 means any. A word has
    * parts = 4 elements of 8 bits, 2 of 16 bits, or else 1 */
   const int32_t *sent;
-  /* index thread * to + register: the part of a received word that a register of b gets, as the number step * parts + part. It is used where held is
-   * -1 */
+  /* got[thread * to + register] is the part of a received word that this register of `b` gets, as the number step * parts + part. It is used where
+   * `held` is -1 */
   const int32_t *got;
   const sett_move_access *store, *load;
 } sett_move;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Return the cheapest plan found that moves elements of `bits` bits from a to b. A cheaper plan may exist (see "least" in THE MODEL, and LIMITS). The
- * answer is no if b needs an element that a does not have, or if the numbers of lanes or warps, or the arrays, differ. */
+/* Return the cheapest plan found that moves elements of `bits` bits from `a` to `b`. A cheaper plan may exist (see "least" in THE MODEL, and LIMITS).
+ * The answer is no if `b` needs an element that `a` does not have, or if the numbers of lanes or warps, or the arrays, differ. */
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
@@ -258,14 +259,14 @@ SETT_PUBLIC const char *sett_move_message(int error) {
 enum { SETTP_MOVE_SHUFFLE = 4, SETTP_MOVE_SELECT = 1, SETTP_MOVE_TURN = 4, SETTP_MOVE_ACCESS = 1 };
 enum { SETTP_MOVE_BARRIER = 32, SETTP_MOVE_WARP_BARRIER = 8, SETTP_MOVE_BANKS = 32 };
 
-/* The state of planning. Entries first[e] to first[e + 1] - 1 of owner are the registers of a that hold element e, sorted by thread. */
+/* The state of planning. Entries first[e] to first[e + 1] - 1 of `owner` are the registers of `a` that hold element e, sorted by thread. */
 typedef struct settp_move_work {
   sett_map_arena *arena;
   const sett_move_table *a, *b;
   sett_move *move;
-  int threads, lanes, elements, held, parts; /* held: number of elements that a has */
+  int threads, lanes, elements, held, parts; /* held: number of elements that `a` has */
   int none; /* the number that means "no element" in tables of this file, where the tables of the caller have -1 */
-  int32_t *first, *owner; /* owner has entries thread * registers + register */
+  int32_t *first, *owner; /* an entry of `owner` is thread * registers + register */
   uint64_t *lanes_of;     /* for each element, the lanes of one warp that hold it, one bit per lane */
   const int32_t *given;   /* the place of each element in shared memory, or NULL if it is not given */
   int crosses;            /* 1 if some value comes from another warp */
@@ -283,7 +284,7 @@ SETT_INLINE int32_t *settp_move_ints(settp_move_work *work, int64_t count, int32
   return ints;
 }
 
-/* Return the register of a that holds the element in this thread, or -1. If there are several, return `wanted` if it is one of them. */
+/* Return the register of `a` that holds the element in this thread, or -1. If there are several, return `wanted` if it is one of them. */
 SETT_INLINE int settp_move_find(const settp_move_work *work, int thread, int32_t element, int wanted) {
   int32_t low = work->first[element], high = work->first[element + 1], end = high;
   int registers = work->a->registers, found = -1;
@@ -315,8 +316,8 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
 
 /* ---- registers ---- */
 
-/* Write to `held`, for each register of b, the register of a in the same thread that has its value. -1 means that the value comes from another thread
- * or is missing. Return 1 if there is no -1. A register of b that needs no element gets the register that is cheapest to provide. */
+/* Write to `held`, for each register of `b`, the register of `a` in the same thread that has its value. -1 means that the value comes from another
+ * thread or is missing. Return 1 if there is no -1. A register of `b` that needs no element gets the register that is cheapest to provide. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
   int t, r, all = 1, none = work->none;
@@ -487,19 +488,19 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
     }
 }
 
-/* A regular plan combines the registers of b that vary into items, each of which fits in a word. In each step, lane d receives item (step XOR
+/* A regular plan combines the registers of `b` that vary into items, each of which fits in a word. In each step, lane d receives item (step XOR
  * turn(d)), where turn(d) is the XOR of those turn[i] for which bit i of d is 1. Such a plan needs few selects. Lanes may receive words from
  * themselves. */
 enum { SETTP_MOVE_TRIES = 4096 };
 typedef struct settp_move_items {
   int count, parts;
-  int16_t reg[SETT_MOVE_REGISTERS_MAX]; /* the register of b for each part of each item; index item * parts + part */
+  int16_t reg[SETT_MOVE_REGISTERS_MAX]; /* the register of `b` for each part of each item; index item * parts + part */
   int turn[8];
   int tries;
 } settp_move_items;
 
-/* Return the lane from which lane d receives an item (registers of b that one word carries). `sends` has the elements that are already in the word of
- * each lane in this step. */
+/* Return the lane from which lane d receives an item (registers of `b` that one word carries). `sends` has the elements that are already in the word
+ * of each lane in this step. */
 SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *want, int parts, const int32_t *sends,
                                   int d) {
   uint64_t may = ~(uint64_t)0;
@@ -514,7 +515,7 @@ SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *wa
   return -1;
 }
 
-/* Return 1 if each of lanes 0 to count - 1 finds a sender in every step. If words is not NULL, it receives their words. */
+/* Return 1 if each of lanes 0 to count - 1 finds a sender in every step. If `words` is not NULL, it receives the words that are sent. */
 SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_move_items *items, int warp, int count,
                                      settp_move_words *words) {
   const sett_move_table *b = work->b;
@@ -576,7 +577,7 @@ SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_it
   return k == bits;
 }
 
-/* Return 1 if every lane that needs these registers of b can receive all of them from a single lane. */
+/* Return 1 if every lane that needs these registers of `b` can receive all of them from a single lane. */
 SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const int16_t *reg, int parts) {
   const sett_move_table *b = work->b;
   int d, k;
@@ -589,7 +590,7 @@ SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const
   return 1;
 }
 
-/* Return 1 if there is a regular plan. `varies` lists the registers of b that the plan must provide; copies are not among them. */
+/* Return 1 if there is a regular plan. `varies` lists the registers of `b` that the plan must provide; copies are not among them. */
 SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words *words, int warp,
                                    const int16_t *varies, int count) {
   settp_move_items items;
@@ -669,13 +670,14 @@ SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *word
       if (out[k] < 0 && free_out < 0) free_out = k;
       if (in[k] < 0 && out[k] < 0) both = k;
     }
-    /* the sender already uses step free_in: exchange the two steps along the alternating path from there */
+    /* the receiver is free in step `free_in`, but the sender is not: exchange the steps `free_in` and `free_out` along the alternating path that
+     * starts with the sender's word in step `free_in` */
     if (both < 0) {
       int lane = word->from, step = free_in, other = free_out;
       int32_t edge = at[1][lane * degree + step];
       both = free_in;
       at[1][lane * degree + step] = -1;
-      /* change the step of this edge to `other`, then continue at its other end */
+      /* give this edge the step `other`, then continue at the edge's far end */
       for (side = 0; edge >= 0; side = !side) {
         int far_end = side ? words->word[edge].from : words->word[edge].to;
         int32_t next = at[side][far_end * degree + other];
@@ -787,7 +789,7 @@ SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *
   return bound;
 }
 
-/* Return 1 if register r of b has the same source register in all threads. */
+/* Return 1 if register r of `b` has the same source register in all threads. */
 SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *held, int r) {
   int t, registers = work->b->registers;
   for (t = 0; t < work->threads; ++t)
@@ -795,7 +797,7 @@ SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *h
   return 1;
 }
 
-/* Write the registers of b that need more than a copy of one register of the same thread. A register with the same values as an earlier one is left
+/* Write the registers of `b` that need more than a copy of one register of the same thread. A register with the same values as an earlier one is left
  * out. Return the number of registers written. */
 SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *held, int16_t *varies) {
   const sett_move_table *b = work->b;
@@ -926,12 +928,12 @@ typedef struct settp_move_places {
 } settp_move_places;
 
 typedef struct settp_move_shared {
-  int32_t *row;                /* the row-major number of each element, with dimension `order` last */
+  int32_t *row;                /* the row-major number of each element if dimension `order` is the contiguous one */
   int32_t *place;              /* the place of each element: its number in `row`, after padding or a swizzle */
   unsigned char *written;      /* 1 for each element that an earlier access has stored */
   const unsigned char *wanted; /* 1 for each element that is loaded */
-  const unsigned char *loaded; /* 1 for each register of b that is loaded */
-  int copies;                  /* 1 if some element is in several registers of a */
+  const unsigned char *loaded; /* 1 for each register of `b` that is loaded */
+  int copies;                  /* 1 if some element is in several registers of `a` */
   int32_t
       *slot; /* for each place in shared memory, the register of thread 0 that has the element stored there, or -1 */
   sett_move_access *access[2];
@@ -939,8 +941,8 @@ typedef struct settp_move_shared {
   int32_t *places[2]; /* the places of all accesses for stores and loads; NULL while candidates are compared */
 } settp_move_shared;
 
-/* Number the elements that a has in row-major order with dimension `order` last; other elements get -1. Return the size of a row. spare is memory for
- * one number per element. */
+/* Number the elements that `a` has in row-major order, with dimension `order` as the contiguous one; other elements get -1. Return the number of
+ * elements in the first row. `spare` is memory for one number per element. */
 SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t *row, int32_t *spare) {
   const sett_move_table *a = work->a;
   int64_t at[SETT_MOVE_DIMS];
@@ -967,7 +969,7 @@ SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t
   return size;
 }
 
-/* Compute the places of a candidate, and return the number of places. */
+/* Compute the place of each element in shared memory for a candidate, and return the number of places. */
 SETT_INLINE int64_t settp_move_place(const settp_move_work *work, const settp_move_places *c, const int32_t *row,
                                      int32_t *place) {
   int32_t e, mask = ((1 << c->swizzle[0]) - 1) << c->swizzle[1], last = 0;
@@ -1000,7 +1002,7 @@ SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   return turns;
 }
 
-/* Add the accesses, turns and conflicts of the stores of a (side 0) or of the loads of b (side 1) to those of the candidate. Return the number of
+/* Add the accesses, turns and conflicts of the stores of `a` (side 0) or of the loads of `b` (side 1) to those of the candidate. Return the number of
  * accesses. */
 SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *shared, settp_move_places *c,
                                 int side) {
@@ -1092,7 +1094,8 @@ SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *
     *best = c;
 }
 
-/* Find the places with the lowest cost. Candidates are no padding, padded rows and swizzles, each with every dimension as the contiguous one. */
+/* Find the cheapest places in shared memory for the elements. Candidates are no padding, padded rows and swizzles, each with every dimension as the
+ * contiguous one. */
 SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_shared *shared, settp_move_places *best) {
   settp_move_places c;
   const sett_move_table *a = work->a;
@@ -1388,7 +1391,7 @@ SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char
   settp_move_say(text, 1, " >> lane & 1)");
 }
 
-/* Write a register of a or b: `a[3]`; in C, that of thread t. */
+/* Write a register of `a` or `b`, such as a[3]; in C with the thread, a[t][3]. */
 SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg) {
   settp_move_char(text, 1, array);
   if (text->form == SETT_MOVE_C) settp_move_say(text, 1, "[t]");
@@ -1397,7 +1400,8 @@ SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg)
   settp_move_char(text, 1, ']');
 }
 
-/* Write the register of a that each thread needs, as one register or as selects between several. Numbers below 0 are ignored. */
+/* Write the register of `a` that each thread needs: one register, or selects between several. Thread t needs register reg[t]; if that is negative,
+ * any register will do. */
 SETT_INLINE void settp_move_choose(settp_move_text *text, const int32_t *reg) {
   unsigned char in[SETT_MOVE_THREADS_MAX], done[SETT_MOVE_REGISTERS_MAX];
   int threads = settp_move_threads(text->move), t, last = -1, kinds = 0;
@@ -1437,7 +1441,7 @@ SETT_INLINE const char *settp_move_indent(const settp_move_text *text) {
   return text->form == SETT_MOVE_C ? "    " : "  ";
 }
 
-/* Write the registers of b whose values come from the same thread. Registers that come from shared memory in some threads are left out. */
+/* Write the registers of `b` whose values come from the same thread. Registers that come from shared memory in some threads are left out. */
 SETT_INLINE void settp_move_own(settp_move_text *text, unsigned char *ready) {
   const sett_move *move = text->move;
   int32_t reg[SETT_MOVE_THREADS_MAX];
@@ -1816,7 +1820,7 @@ SETT_INLINE sett_move_table settp_move_numbered(settp_move_work *work, const set
   return table;
 }
 
-/* place is the place of each element in shared memory, or NULL. No two elements have the same place. */
+/* `place` has the place of each element in shared memory, or is NULL. No two elements have the same place. */
 SETT_INLINE sett_move settp_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                       int bits, const int32_t *place) {
   sett_move move = settp_move_none(a->error ? a->error : b->error), shared;

@@ -233,7 +233,8 @@ typedef int32_t settp_nested_i32;
 
 /* One digit of an offset: ((id / divisor) mod modulus) * factor. */
 typedef struct sett_nested_term {
-  settp_nested_u32 source; /* id of the digit: 0 is the subgroup, 1 the thread, 2 the slot */
+  /* the id from which the digit is taken: 0 is the subgroup's, 1 the thread's, 2 the slot's */
+  settp_nested_u32 source;
   settp_nested_u32 divisor, modulus;
   settp_nested_i32 factor;
 } sett_nested_term;
@@ -407,7 +408,7 @@ SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested
 /* The answer of a comparison: yes if each (subgroup, thread) holds the same elements in both layouts. Tiles may differ: in a single thread,
  * batch_tile = [4] and element_tile = [4] hold the same elements. Layouts of vectors with different shapes are different. */
 typedef struct sett_nested_answer {
-  int yes, no;    /* yes is 1 if yes is proved, no is 1 if no is proved */
+  int yes, no;    /* `yes` is 1 if the answer is proved to be yes, `no` is 1 if it is proved to be no */
   int same_slots; /* 1 if the answer is yes and all elements have the same slots, too */
   int error;      /* if yes and no are 0: the error of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
@@ -562,7 +563,7 @@ SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
   return 1;
 }
 
-/* The digits of an id, sorted by stride. gap[i] says how many of the ids 0 to stride[i] - 1 have the same digits below digit i. */
+/* The digits of an id, sorted by stride. gap[i] is the number of ids below stride[i] that agree in all digits below digit i. */
 typedef struct settp_nested_ids {
   int count;
   int dim[SETT_NESTED_MAX_RANK];
@@ -1100,7 +1101,8 @@ SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t su
   return 1;
 }
 
-/* Return the id that has the digits of index, with copy number `which`, counted from the smallest id. */
+/* Return the subgroup or thread id whose digits give this index. Several ids may have these digits; `which` says which of them is wanted, 0 for the
+ * smallest. */
 SETT_INLINE int64_t settp_nested_id(const sett_nested_layout *layout, int level, const settp_nested_ids *ids,
                                     const int64_t *index, int64_t which) {
   int64_t id = 0;
@@ -1129,7 +1131,8 @@ SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_
   if (which < 0 || which / copies >= settp_nested_gaps(&s)) return 0;
   of_subgroup = settp_nested_id(layout, SETT_NESTED_SUBGROUP, &s, index, which / copies);
   of_thread = settp_nested_id(layout, SETT_NESTED_THREAD, &t, index, which % copies);
-  for (d = 0; d < layout->rank; ++d) { /* a digit above 0 has stride 0, so this element has no owner */
+  /* if the element has a digit above 0 in a tile of stride 0, no thread holds it: that digit is 0 in every thread */
+  for (d = 0; d < layout->rank; ++d) {
     int64_t first = settp_nested_first(layout, d, of_subgroup, of_thread);
     int64_t weight = settp_nested_weight(layout, SETT_NESTED_SUBGROUP, d),
             element = layout->field[SETT_NESTED_ELEMENT][d];
@@ -1172,7 +1175,7 @@ SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *ele
   each = sett_nested_slots(layout);
   threads = sett_nested_threads(layout);
   for (number = 0; owner && number < sett_nested_elements(layout); ++number) owner[number] = SETT_NESTED_UNKNOWN;
-  /* from the largest slot number to the smallest, so that the smallest remains in owner */
+  /* from the largest slot number to the smallest, so that the smallest remains in owner[] */
   for (held = count; held-- > 0;) {
     sett_nested_element(layout, held / each / threads, held / each % threads, held % each, index);
     for (d = 0, number = 0; d < layout->rank; ++d) number = number * settp_nested_size(layout, d) + index[d];
@@ -1411,7 +1414,7 @@ typedef struct settp_nested_part {
 enum { SETTP_NESTED_PARTS = (int)SETT_NESTED_LEVELS * (int)SETT_NESTED_MAX_RANK };
 
 /* Write the digits of size 2 or more to `part`, the most minor first, and return their number. Adjacent digits of one level are merged if their
- * strides continue each other. With loose, digits of different levels are merged, too. */
+ * strides continue each other. If `loose` is set, digits of different levels are merged, too. */
 SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, settp_nested_part *part) {
   int d, level, count = 0;
   for (d = layout->rank; d-- > 0;)
@@ -1445,7 +1448,8 @@ SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const sett
     if (part[i].kind == SETTP_NESTED_OF_THREAD && thread >= 0) return 0;
     if (part[i].kind == SETTP_NESTED_OF_THREAD) thread = i;
   }
-  /* a digit of stride 0 becomes the dimension's thread digit if it has none; a last digit may instead become its subgroup digit */
+  /* a digit of stride 0 becomes the thread digit of a dimension that has none. If it is the most major digit, it may become the subgroup digit
+   * instead */
   for (i = 0; i < count; ++i) {
     int last = i == count - 1;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP && !last) return 0;
@@ -1462,7 +1466,7 @@ SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const sett
       if (i == thread) level = SETT_NESTED_OUTER;
       continue;
     }
-    /* below the thread's digit, only an element digit is possible */
+    /* digits below the thread's digit can only be in the element tile */
     if (i > thread && part[i].level < level) level = part[i].level;
     layout->field[level][d] *= part[i].size;
   }

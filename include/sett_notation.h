@@ -369,57 +369,56 @@ SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notatio
  * coalesced separately. Beyond size, the result may have other values: (4,1):(1,0) becomes 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
-/* Return R with R(c) = a(b(c)) for every coordinate c of b. The shape of R refines that of b (see LAWS).
- * The function refuses exactly if no such layout exists. If a size and a stride do not divide each other, it decides this by visiting points for
- * sizes up to 65536, and returns ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout.
- * For (4,6,8):(2,3,5) o 6:3 it returns (2,3):(6,3), which is wrong at 2. And it composes b mode by mode even if the sum of the values of b's modes
- * carries from one mode of a into the next.
- * If b is a tile or a tuple of tilers, each mode of a is composed with its tiler; _ leaves a mode unchanged, and modes after the last tiler are
- * dropped. If b has a swizzle, the result is the chain a o 0 o b. A mode of size 1 may have any stride, and gets that of CuTe. */
+/* Return R with R(c) = a(b(c)) for every coordinate c of `b`. The shape of R refines that of `b` (see LAWS). The function refuses exactly if no such
+ * layout exists. If a size and a stride do not divide each other, it decides this by visiting points for sizes up to 65536, and returns
+ * ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout. For (4,6,8):(2,3,5) o 6:3 it returns
+ * (2,3):(6,3), which is wrong at 2. And it composes `b` mode by mode even if the sum of the values of `b`'s modes carries from one mode of `a` into
+ * the next. If `b` is a tile or a tuple of tilers, each mode of `a` is composed with its tiler; _ leaves a mode unchanged, and modes after the last
+ * tiler are dropped. If `b` has a swizzle, the result is the chain `a` o 0 o `b`. A mode of size 1 may have any stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
-/* Return the complement of a: R enumerates offsets that a leaves out, in ascending order, and has only offset 0 in common with a. bound limits the
- * offsets: a tuple, or a layout whose shape is used; NULL means the cosize of a. This is CuTe's rule: take the modes of a, without those
- * of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u), where u is size * stride of
- * the mode before (1 for the first). Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If some u does
- * not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10, 11, 16, 17, 22 and 23
- * are no sum of an offset of a and an offset of R. */
+/* Return the complement of `a`: R enumerates offsets that `a` leaves out, in ascending order, and has only offset 0 in common with `a`. `bound`
+ * limits the offsets: a tuple, or a layout whose shape is used; NULL means the cosize of `a`. This is CuTe's rule: take the modes of `a`, without
+ * those of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u), where u is size *
+ * stride of the mode before (1 for the first). Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If
+ * some u does not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10, 11, 16, 17, 22
+ * and 23 are no sum of an offset of `a` and an offset of R. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
-/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of a are coordinates, i is a coordinate. */
+/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of `a` are coordinates, i is a coordinate. */
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
-/* Return R with a(R(a(i))) = a(i). If a is one-to-one, R(a(i)) = i.
- * If several layouts satisfy this law, the result is that of CuTe's rule: take the leaves of a in the order of their strides, without strides of 0. R
- * has a leaf (smallest stride):0 and, for each leaf, a leaf of size (next stride) / (its stride); the last leaf keeps its size. The stride of a leaf of R
- * is the product of the sizes in front of this leaf in a. So 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
- * (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. CuTe's rule may have no result, as for (2,2):(2,3), which has the left inverse
- * (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for (3,5):(6,2). */
+/* Return R with a(R(a(i))) = a(i). If `a` is one-to-one, R(a(i)) = i. If several layouts satisfy this law, the result is that of CuTe's rule: take
+ * the leaves of `a` in the order of their strides, without strides of 0. R has a leaf (smallest stride):0 and, for each leaf, a leaf of size (next
+ * stride) / (its stride); the last leaf keeps its size. The stride of a leaf of R is the product of the sizes in front of this leaf in `a`. So 4:0
+ * gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. CuTe's rule
+ * may have no result, as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for
+ * (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
-/* Compose a with (tiler, complement of the tiler in the shape of a). If the tiler is a layout, the result (LOGICAL) is (tile, rest). If the tiler is a
- * list of layouts such as [4:1;8:1], each mode of a is divided by its own layout. The forms of the result:
+/* Compose `a` with (tiler, complement of the tiler in the shape of `a`). If the tiler is a layout, the result (LOGICAL) is (tile, rest). If the tiler
+ * is a list of layouts such as [4:1;8:1], each mode of `a` is divided by its own layout. The forms of the result:
  *     LOGICAL:  (tile, rest) for each mode.
  *     ZIPPED:   ((tiles), (rests)).
  *     TILED:    ((tiles), rest, ..).
  *     FLAT:     (tile, .., rest, ..). */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
-/* If the tiler is a layout, return (LOGICAL) the pair (a, c), where c is the composition of the complement of a with the tiler: c has the offset of each
- * copy of a. If the tiler is a list of layouts, each mode of a is multiplied by its own layout. The forms are those of sett_notation_divide, with a as the tile and
- * c as the rest. */
+/* If the tiler is a layout, return (LOGICAL) the pair (a, c), where c is the composition of the complement of `a` with the tiler: c has the offset of
+ * each copy of `a`. If the tiler is a list of layouts, each mode of `a` is multiplied by its own layout. The forms are those of sett_notation_divide,
+ * with `a` as the tile and c as the rest. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
-/* Return a layout whose mode i is (a's mode i, the tiler's mode i). With raked it is (the tiler's mode i, a's mode i). */
+/* Return a layout whose mode i is (mode i of `a`, mode i of the tiler). If `raked` is set, it is (mode i of the tiler, mode i of `a`). */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
-/* Return the blocked_product that has enough copies of a to cover the shape. order has one number per mode; the copies along
+/* Return the blocked_product that has enough copies of `a` to cover the shape. order has one number per mode; the copies along
  * the mode with the smallest number are the fastest. NULL means that those along the first mode are the fastest. */
 SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
 /* Return R with a(R(i)) = b(R(i)) = i for i < size(R). */
 SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b);
-/* Return R with a(R(i)) = 0: the modes of a with stride 0, as a layout into the domain of a. */
+/* Return R with a(R(i)) = 0: the modes of `a` with stride 0, as a layout into the domain of `a`. */
 SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
 /* Return a layout of the same memory in elements of another width. It is refused if a new element would extend beyond a mode. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
@@ -455,14 +454,14 @@ SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_
                                               int64_t end);
 
 /* ---- linear layouts: the operations of Triton's LinearLayout.h; in the comments, R is the result ---- */
-/* Return R with R(x) = b(a(x)). The output dimensions of a are the input dimensions of b. */
+/* Return R with R(x) = b(a(x)). The output dimensions of `a` are the input dimensions of `b`. */
 SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
 SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
-/* Return R with b(R(x)) = a(x). Input bits of b that no value of a needs are 0 in R. The function refuses if some value of a is not a
- * value of b. */
+/* Return R with b(R(x)) = a(x). Input bits of `b` that no value of `a` needs are 0 in R. The function refuses if some value of `a` is not a
+ * value of `b`. */
 SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b);
-/* Return the layout that has the bits of b above those of a, in input and output dimensions of the same name. */
+/* Return the layout that has the bits of `b` above those of `a`, in input and output dimensions of the same name. */
 SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b);
 /* Return R with linear_product(b, R) = a; with right = 1, R with linear_product(R, b) = a. */
@@ -471,27 +470,27 @@ SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
 /* Remove the input dimension and the output dimension that have this name. The layout must be the identity on them, and no other bit may touch them.
  */
 SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
-/* Return the part of a that has the dimensions in a text, {in1, in2} -> {out1}. Their order is that of a. Bits of the other inputs are 0, and the
+/* Return the part of `a` that has the dimensions in a text, {in1, in2} -> {out1}. Their order is that of `a`. Bits of the other inputs are 0, and the
  * other output dimensions are dropped. */
 SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                   size_t length);
-/* Return a with other input dimensions (or, with outs, output dimensions), given as a text {in1 = 2, in2 = 8}, the lowest first. Packed inputs and
- * values stay the same. With text NULL, there is one dimension, with the name of the first; a layout without dimensions keeps none. */
+/* Return `a` with other input dimensions (or, if `outs` is set, output dimensions), given as a text {in1 = 2, in2 = 8}, the lowest first. Packed
+ * inputs and values stay the same. With text NULL, there is one dimension, with the name of the first; a layout without dimensions keeps none. */
 SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
 /* Three questions about a linear layout; each function returns 1 for a proved yes. After a 0, witness is a packed number:
  *     is_zero:        every value is 0                         witness: an input whose value is not 0.
  *     is_injective:   every value has at most one input        witness: an input other than 0 whose value is 0.
  *     is_surjective:  every value has at least one input       witness: a value without an input.
- * witness is -1 if the answer is 1, or if a is no linear layout. */
+ * witness is -1 if the answer is 1, or if `a` is no linear layout. */
 SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
-/* Write to mask, for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. Every value has an input that is 0 in these bits.
- * mask has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1. */
+/* Write to mask[], for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. Every value has an input that is 0 in these bits.
+ * mask[] has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
-/* Return the largest n such that, for all packed inputs n * x and all j < n, the packed value at n * x + j is the value at n * x, plus j. n is at most
- * the size of the first input dimension, and of the first output dimension. Return -1 if a is no linear layout. */
+/* Return the largest n such that, for all packed inputs n * x and all j < n, the packed value at n * x + j is the value at n * x, plus j. n is at
+ * most the size of the first input dimension, and of the first output dimension. Return -1 if `a` is no linear layout. */
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
@@ -726,7 +725,7 @@ SETT_INLINE sett_notation_mode settp_notation_unflat(settp_notation_work *work, 
   return settp_notation_tuple(work, flat->count, flat->leaf);
 }
 
-/* Return 1 if the strides of b continue those of a: a's size * a's stride is b's stride. */
+/* Return 1 if the strides of `b` continue those of `a`: the size of `a` times its stride is the stride of `b`. */
 SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett_notation_mode *b) {
   int64_t product;
   if (a->stride == 0 && b->stride == 0) return 1;
@@ -963,7 +962,7 @@ SETT_INLINE sett_notation_mode settp_notation_sum(settp_notation_calc *calc, con
                                                   const sett_notation_mode *b) {
   sett_notation_mode sum = *a, *modes;
   int i;
-  if (b->rank < 0 && b->size == 0) return sum; /* b is 0, so there is nothing to add */
+  if (b->rank < 0 && b->size == 0) return sum; /* `b` is 0, so there is nothing to add */
   if (a->rank != b->rank) {
     settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_MIX);
     return sum;
@@ -1378,14 +1377,14 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
 
 enum { SETTP_NOTATION_POINTS = 1 << 16 };
 
-/* The layout with which a leaf of b is composed: a, or the mode of a that the stride of the leaf names. sum[k] is the largest value that digit k of
- * this layout reaches when all leaves of b have their largest values. */
+/* The layout with which a leaf of `b` is composed: `a` itself, or the mode of `a` that the stride of the leaf names. sum[k] is the largest value that
+ * digit k of this layout reaches when all leaves of `b` have their largest values. */
 typedef struct settp_notation_target {
   int places;
   int32_t place[SETT_NOTATION_PLACES];
   settp_notation_flat flat;
   int64_t sum[SETT_NOTATION_LEAVES];
-  int uneven; /* 1 if a leaf of b was computed by visiting points, so that sum is incomplete */
+  int uneven; /* 1 if a leaf of `b` was composed by visiting points, so that sum[] is incomplete */
 } settp_notation_target;
 
 enum { SETTP_NOTATION_TARGETS = 8 };
@@ -1393,7 +1392,7 @@ enum { SETTP_NOTATION_TARGETS = 8 };
 typedef struct settp_notation_composing {
   settp_notation_work *work;
   const sett_notation_mode *a;
-  /* the stride of the next leaf of b in the domain of b: the product of the sizes of the leaves before it */
+  /* the stride of the next leaf of `b` in the domain of `b`: the product of the sizes of the leaves before it */
   int64_t domain;
   int targets;
   settp_notation_target target[SETTP_NOTATION_TARGETS];
@@ -1442,8 +1441,8 @@ SETT_INLINE int settp_notation_integer_strides(const settp_notation_flat *flat) 
   return 1;
 }
 
-/* Find a layout of the function i -> flat(i * step), i < count, from its values. A leaf takes all values up to the first one that its stride does
- * not give; its size must divide the number of values that remain. */
+/* Find a layout of the function i -> flat(i * step), i < count, by computing its values. Each leaf is as long as possible: value number n is n times
+ * the leaf's stride. Its size must divide the number of values that remain. */
 SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_notation_flat *flat, int64_t count,
                                        int64_t step, settp_notation_flat *digits) {
   int64_t done = 1, i;
@@ -1473,9 +1472,9 @@ SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_no
   }
 }
 
-/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of b. If the strides divide each other, the result takes digits of a in order
- * and completely, from the digit in which `step` begins. Each digit of a ends a leaf of the result: the leaves of a are merged, so the stride of the
- * next digit does not continue this one. */
+/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of `b`. If the strides divide each other, the result takes digits of `a` in
+ * order and completely, from the digit in which `step` begins. Each digit of `a` ends a leaf of the result: the leaves of `a` are merged, so the
+ * stride of the next digit does not continue this one. */
 SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_composing *self,
                                                            const sett_notation_mode *leaf) {
   settp_notation_work *work = self->work;
@@ -1559,8 +1558,8 @@ SETT_INLINE sett_notation_mode settp_notation_compose_tree(settp_notation_compos
   return result;
 }
 
-/* Check that the sum of all composed leaves is correct; each leaf alone is. The sum is correct if no digit of a overflows into the next digit.
- * Otherwise find a witness: advance from leaf to leaf of b until one step carries. */
+/* Each leaf of `b` was composed with `a` correctly on its own; check that the sum of all of them is correct, too. It is if no digit of `a` overflows
+ * into the next digit. Otherwise find a witness: advance from leaf to leaf of `b` until one step carries. */
 SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, const settp_notation_flat *b,
                                             settp_notation_target *target) {
   settp_notation_work *work = self->work;
@@ -1604,17 +1603,18 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
   }
   for (k = 0, step = 1; k < target->flat.count - 1 && target->sum[k] < target->flat.leaf[k].size; ++k)
     step = settp_notation_mul(work, step, target->flat.leaf[k].size);
-  /* take from each leaf as much of digit k as possible, and nothing of other digits, so that only digit k carries */
+  /* advance along each leaf of `b` as far as possible in steps that change only digit k, so that no other digit carries */
   for (j = 0; j < count && !work->error; ++j) {
     const sett_notation_mode *leaf = &b->leaf[of[j]];
     int64_t unit, each = 1, have, most, domain = 1;
     int m;
-    /* the stride of the leaf, counted in steps of digit k */
+    /* the amount by which digit k grows in `each` steps along the leaf */
     unit = leaf->stride % step == 0 ? leaf->stride / step : 1;
     /* number of steps along the leaf between two changes of digit k */
     if (leaf->stride % step != 0) each = step / leaf->stride;
-    if (leaf->stride % step == 0 && unit % target->flat.leaf[k].size == 0) continue; /* the leaf is above digit k */
-    if (each >= leaf->size) continue;                                                /* the leaf is below digit k */
+    /* the leaf changes only digits above digit k */
+    if (leaf->stride % step == 0 && unit % target->flat.leaf[k].size == 0) continue;
+    if (each >= leaf->size) continue; /* the leaf changes only digits below digit k */
     have = (place / step) % target->flat.leaf[k].size;
     most = (leaf->size - 1) / each;
     if (most > (target->flat.leaf[k].size - 1) / unit) most = (target->flat.leaf[k].size - 1) / unit;
@@ -1680,7 +1680,7 @@ SETT_INLINE sett_notation_mode settp_notation_tiler(settp_notation_work *work, c
   return settp_notation_only(work, tiler);
 }
 
-/* Return memory for the modes of a, and check that a has at least as many modes as the tuple has tilers. */
+/* Return memory for the modes of `a`, and check that `a` has at least as many modes as the tuple has tilers. */
 SETT_INLINE sett_notation_mode *settp_notation_modes(settp_notation_work *work, const sett_notation_mode *a,
                                                      const sett_notation_mode *tiler) {
   if (tiler->rank > settp_notation_rank(a)) settp_notation_stop(work, SETT_NOTATION_ERROR_TILER);
@@ -1920,8 +1920,8 @@ SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const s
   }
 }
 
-/* Prepare the leaves of a for settp_notation_inverse_of: merged, with their strides in the domain. Leaves that do not change the value are removed,
- * unless they name a place. */
+/* Prepare the leaves of `a` for settp_notation_inverse_of: merge them, and compute their strides in the domain. Leaves that do not change the value
+ * are removed, unless they name a place. */
 SETT_INLINE void settp_notation_inverse_leaves(settp_notation_work *work, const sett_notation_mode *a,
                                                settp_notation_flat *flat, int64_t *domain, int right) {
   settp_notation_flat all;
@@ -2964,7 +2964,8 @@ SETT_INLINE void settp_notation_read_strides(settp_notation_reader *reader, sett
   else if (settp_notation_peek(reader) == '-') settp_notation_integer(reader, &layout->offset);
 }
 
-/* Return the dimension that a letter of a tag or alias means, or -1. set has one bit for each letter in the text; bit 0 is a. */
+/* Return the dimension that a letter of a tag or alias means, or -1. `set` has one bit for each letter that occurs in the text; bit 0 stands for the
+ * letter a. */
 SETT_INLINE int settp_notation_letter(char letter, uint32_t set) {
   static const char *const orders[] = {"ldnc", "ldigo", "ldio", "ldgo", "tnc", "nt", "x", "ncdhw", "goidhw", "oidhw"};
   int k, i, dim = 0;
@@ -3114,7 +3115,7 @@ SETT_INLINE sett_notation_linear *settp_notation_new_linear(settp_notation_work 
   return linear;
 }
 
-/* append number to the text if it is at least 0 */
+/* append `number` to the text if it is at least 0 */
 SETT_INLINE void settp_notation_name(char *name, const char *text, int number) {
   int i = 0;
   for (; *text; ++text) name[i++] = *text;
@@ -4230,8 +4231,8 @@ SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const set
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-/* Gaussian elimination over the bases of b: each pivot is the XOR of some bases. solve returns input bits whose value is target; if there are none,
- * *done is 0. Earlier bits are used first, so later bits that depend on them stay 0. */
+/* Gaussian elimination over the bases of a linear layout: each value[i] is the XOR of the bases that bits[i] selects. settp_notation_reduce returns
+ * input bits whose value is `target`; if there are none, *rest is not 0. Earlier bits are used first, so later bits that depend on them stay 0. */
 typedef struct settp_notation_solver {
   int count;
   uint64_t value[SETT_NOTATION_BITS], bits[SETT_NOTATION_BITS];
@@ -4319,7 +4320,8 @@ SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-/* Collect the dimensions of a, then those that only b has. The bits of a dimension that both have are added. */
+/* Append the dimensions of another list (`from`, `from_bits`) to the list names[]. A dimension that is already in the list is not repeated; its
+ * numbers of bits are added. */
 SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count, char names[][16], int *bits, int more,
                                           const char from[][16], const int *from_bits) {
   int i, k;
@@ -4338,7 +4340,7 @@ SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count,
   }
 }
 
-/* Put the bits of b above those of a, in a layout with the dimensions of both. */
+/* Put the bits of `b` above those of `a`, in a layout with the dimensions of both. */
 SETT_INLINE void settp_notation_place_bits(sett_notation_linear *result, const sett_notation_linear *part,
                                            const sett_notation_linear *below) {
   int i, j, d, at = 0;
@@ -4396,7 +4398,8 @@ SETT_INLINE int settp_notation_same_linear(const sett_notation_linear *a, const 
   return 1;
 }
 
-/* Build the only candidate: in each dimension, the bits that b leaves. It is the answer if its product with b is a. */
+/* The only possible quotient has, in each dimension, the bits of `a` that `b` does not have. Build it; it is the answer if its product with `b` is
+ * `a`. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right) {
   settp_notation_work work = settp_notation_begin(arena);
@@ -4439,7 +4442,7 @@ SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
   product =
       right ? sett_notation_linear_product(arena, &quotient, b) : sett_notation_linear_product(arena, b, &quotient);
   if (product.error) return product;
-  { /* give the product the order of the dimensions of a */
+  { /* write the product with its dimensions in the order of `a` */
     sett_notation_linear *again = settp_notation_new_linear(&work);
     if (again) {
       settp_notation_copy_dims(&again->ins, again->in, again->in_bits, all->ins, all->in, all->in_bits);
@@ -4509,7 +4512,7 @@ SETT_INLINE uint64_t settp_notation_take_dims(settp_notation_work *work, int *co
   return taken;
 }
 
-/* Return those bits of value that are 1 in mask, moved together. */
+/* Return the bits of `value` at the positions where `mask` is 1, packed together without gaps. */
 SETT_INLINE uint64_t settp_notation_extract(uint64_t value, uint64_t mask) {
   uint64_t result = 0;
   int at = 0;
@@ -4578,7 +4581,7 @@ SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const set
   return made;
 }
 
-/* Return 1 if a is a linear layout; set *witness to -1. */
+/* Return 1 if `a` is a linear layout; set *witness to -1. */
 SETT_INLINE int settp_notation_asked(const sett_notation *a, int64_t *witness) {
   *witness = -1;
   return !a->error && a->kind == SETT_NOTATION_TRITON;
@@ -5157,7 +5160,7 @@ SETT_INLINE void settp_notation_affine_bounds(sett_map_arena *arena, const sett_
   for (side = 0; side < 2; ++side) {
     sett_expr f = e;
     if (side ? hi == INT64_MAX || lo == hi : lo == INT64_MIN) continue;
-    if (side) /* write hi - e >= 0 */
+    if (side) /* the constraint e <= hi is written as hi - e >= 0 */
       f = sett_map_add(arena, sett_map_mul(arena, e, sett_map_constant(arena, -1)), sett_map_constant(arena, hi));
     else if (lo)
       f = lo == INT64_MAX ? (sett_expr)SETT_MAP_ERROR_OVERFLOW : sett_map_add(arena, e, sett_map_constant(arena, -lo));

@@ -174,7 +174,7 @@ typedef struct settp_relayout_leaf {
   int64_t size, stride; /* number of values, including padding, and stride in elements */
   int64_t count;        /* values below count occur in the array; if count < size, the others are padding */
   int32_t axis, ops;
-  int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* mod 0 means that no remainder is taken */
+  int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* a `mod` of 0 means that no remainder is taken */
 } settp_relayout_leaf;
 
 typedef struct settp_relayout_side {
@@ -457,7 +457,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 /* Interleave z rows of n elements into one run, or split a run into rows. Rows are `row` bytes apart, and n >= lanes. For each factor 2 of z, the
  * list of all vectors is cut in two halves, which are interleaved. If lanes does not divide n, the last step overlaps the one before it. */
 #define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                                                    \
-  /* m vectors: m / z adjacent vectors of each of the z rows */                                                                                  \
+  /* interleave m vectors: m / z adjacent vectors of each of the z rows */                                                                       \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,                              \
                                                          int m, int z, int rounds, int streams) {                                                \
     settp_relayout_##name a[8], b[8];                                                                                                            \
@@ -710,7 +710,7 @@ SETT_INLINE int64_t settp_relayout_gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* Return the least common multiple of a and b, or limit if it is larger. */
+/* Return the least common multiple of `a` and `b`, or `limit` if it is larger. */
 SETT_INLINE int64_t settp_relayout_lcm(int64_t a, int64_t b, int64_t limit) {
   int64_t part = a / settp_relayout_gcd(a, b);
   return part > limit / b ? limit : part * b;
@@ -770,7 +770,8 @@ SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_lea
   return 1;
 }
 
-/* Compute the list of leaves after all tiles. side has the list before the first tile. Return 0 if a * cannot be undone. */
+/* Apply the tiles of a shape to the list of leaves (dimensions in memory) in `side`, which is the list before the first tile. Return 0 if a * cannot
+ * be undone. */
 SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayout_side *side) {
   settp_relayout_leaf group[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, n = side->leaves, tile_at = 0;
@@ -813,7 +814,9 @@ SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayou
   return 1;
 }
 
-/* Write the dimensions of the next group, from *at on, that the first tile combines: the most major first, without dimensions of size 1. */
+/* Find the next group of two or more dimensions that the first tile combines by *, and write it to `dims`: the most major dimension first, without
+ * dimensions of size 1. The search starts at entry *at of the tile, and moves *at past the group. Return the number of dimensions, or 0 if there is
+ * no further group. */
 SETT_INLINE int settp_relayout_group(const sett_tile_shape *shape, int *at, int *dims) {
   int count = 0, k = shape->tiles > 0 ? shape->tile_rank[0] : 0;
   while (*at < k) {
@@ -1010,8 +1013,8 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
   return *step >= want || *step == 0 ? chunk : chunk * ((want - 1) / *step + 1);
 }
 
-/* Choose the leaves of the destination that identify a piece. Until a piece is small enough, take the leaf that has the longest steps in both
- * layouts. The leaves of an axis are taken from the most major on, so that a piece is one interval of the axis. */
+/* Choose the leaves (dimensions in memory) of the destination whose values identify a piece. Until a piece is small enough, take the leaf that has
+ * the longest steps in both layouts. The leaves of an axis are taken from the most major on, so that a piece is one interval of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   int64_t
       /* for each axis, the divisor of the last leaf that was taken; the next leaf of the axis must have div * mod equal to it; 0: no leaf was taken */
@@ -1205,7 +1208,8 @@ SETT_INLINE void settp_relayout_fill(const sett_relayout_plan *plan, unsigned ch
   to += at * element;
   count *= element;
   if (64 % element == 0 && count >= 64) {
-    unsigned char line[128]; /* two periods of the fill, so that a cache line may begin anywhere in the first one */
+    /* two cache lines of fill values, so that a whole line may begin at any byte of the first one */
+    unsigned char line[128];
     int64_t head = plan->streams ? (int64_t)(-(uintptr_t)to & 63) : 0;
     for (i = 0; i < 128; ++i) line[i] = plan->fill[i % element];
     settp_relayout_bytes(to, line, head);
@@ -1256,7 +1260,7 @@ typedef struct settp_relayout_loop {
 
 enum {
   SETTP_RELAYOUT_COPY,    /* n bytes */
-  SETTP_RELAYOUT_SCATTER, /* n elements of e bytes are copied; from and to are their strides */
+  SETTP_RELAYOUT_SCATTER, /* n elements of e bytes are copied; `from` and `to` are their strides */
   SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart, are interleaved into one run */
   SETTP_RELAYOUT_UNZIPS,  /* one run is split into z rows of n elements, `to` apart */
   SETTP_RELAYOUT_TILES,   /* squares are transposed in registers */
@@ -1264,7 +1268,7 @@ enum {
   SETTP_RELAYOUT_NARROW,  /* squares with 16-byte rows are transposed */
   SETTP_RELAYOUT_BITS,    /* n bits */
   SETTP_RELAYOUT_EACHES,  /* n elements of at most one byte; strides are in bits */
-  SETTP_RELAYOUT_FILL     /* n elements are set to the fill */
+  SETTP_RELAYOUT_FILL     /* n elements are set to the fill value */
 };
 
 typedef struct settp_relayout_job {
@@ -1810,7 +1814,7 @@ SETT_INLINE void settp_relayout_move(settp_relayout_job *job) {
 
 SETT_INLINE void settp_relayout_pad(settp_relayout_job *job) {
   int i, run;
-  /* the fill is only written, so only the strides of the destination matter */
+  /* the source is not read: the fill value is only written, so only the strides of the destination matter */
   for (i = 0; i < job->loops; ++i) job->loop[i].from = job->loop[i].to;
   settp_relayout_merge(job);
   run = settp_relayout_find(job, -1, 1);
@@ -1824,7 +1828,8 @@ SETT_INLINE void settp_relayout_pad(settp_relayout_job *job) {
 
 /* ---- bodies: pieces ---------------------------------------------------------------------------------------------- */
 
-/* Return the longest part of an axis, from start to at most end, that consists of `count` whole blocks of a level. */
+/* Find the longest part of an axis that begins at `start`, ends at `end` or before, and consists of whole blocks of one level. Return the level,
+ * counted from the axis's first one, and write the number of blocks to *count. */
 SETT_INLINE int settp_relayout_stretch(const sett_relayout_plan *plan, int axis, int64_t start, int64_t end,
                                        int64_t *count) {
   const settp_relayout_level *level = &plan->level[plan->axis[axis].first];
@@ -1894,7 +1899,7 @@ SETT_INLINE void settp_relayout_values(const sett_relayout_plan *plan, int64_t p
   }
 }
 
-/* Write the fill to all positions of a piece. */
+/* Write the fill value to all positions of a piece. */
 SETT_INLINE void settp_relayout_flood(settp_relayout_job *job, const int64_t *first, const int64_t *count) {
   const sett_relayout_plan *plan = job->plan;
   int i;

@@ -379,7 +379,7 @@ typedef struct sett_tile_device_plan {
   int64_t weight[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t stride[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t period[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
-  int64_t span, positions; /* positions from span on are tail padding */
+  int64_t span, positions; /* positions from `span` on are tail padding */
 } sett_tile_device_plan;
 
 /* Return the position of an index, which must be inside the shape. index has SETT_TILE_DEVICE_RANK entries, which the compiler keeps in registers. */
@@ -596,7 +596,8 @@ enum {
 enum {
   SETT_TILE_UNKNOWN = -1,   /* a size or position that does not exist */
   SETT_TILE_UNBOUNDED = -1, /* the size of a dimension written ?, which has no bound */
-  SETT_TILE_COMBINE = -1    /* a tile dimension written * */
+  /* the size of a tile dimension that is * in the text: the dimension is combined with the next one */
+  SETT_TILE_COMBINE = -1
 };
 
 /* Element types: name in C; name in texts; bits of information; bits in memory if the layout has no E. */
@@ -694,8 +695,9 @@ typedef struct sett_tile_shape {
   int32_t minor_to_major[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
   int32_t tile_rank[SETT_TILE_MAX_TILES]; /* number of dimensions of each tile; the outermost tile is the first */
-  int64_t tile[SETT_TILE_MAX_TILE_DIMS];  /* dimensions of all tiles, one tile after another; SETT_TILE_COMBINE is * */
-  int32_t split_dim[SETT_TILE_MAX_RANK];  /* the physical dimension that is split; 0 is the most major */
+  /* dimensions of all tiles, one tile after another; * is stored as SETT_TILE_COMBINE */
+  int64_t tile[SETT_TILE_MAX_TILE_DIMS];
+  int32_t split_dim[SETT_TILE_MAX_RANK]; /* the physical dimension that is split; 0 is the most major */
   int32_t split_count[SETT_TILE_MAX_RANK];
   int64_t split[SETT_TILE_MAX_SPLITS]; /* the indices at which dimensions are split, for one split after another */
 } sett_tile_shape;
@@ -756,7 +758,7 @@ typedef struct sett_tile_plan {
   int64_t span;      /* product of the sizes in the last list */
   int64_t positions; /* span, rounded up to a multiple of the tail */
   int32_t steps;     /* number of steps; 0 if no step is needed, or if no steps exist */
-  int32_t coupled;   /* 1: * joins dimensions such that no steps exist */
+  int32_t coupled;   /* 1: the position of an element cannot be computed by steps */
   sett_tile_step step[SETT_TILE_MAX_LIST];
   int32_t order[SETT_TILE_MAX_LIST]; /* indices of the steps that have digits, largest stride first */
   int32_t digits;                    /* number of steps in order[] */
@@ -781,7 +783,7 @@ typedef struct sett_tile_iterator {
   int64_t gap;                     /* padding positions between the previous element and `at` */
   int64_t index[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
-  /* number of positions of the layout that gives the order; the slice is positions first to last - 1 */
+  /* `positions`: number of positions of the layout that gives the order. The slice has the positions `first` to last - 1 */
   int64_t positions, first, last;
   const sett_tile_plan *order_plan, *other_plan;
   settp_tile_loop loop[SETTP_TILE_LOOPS]; /* the innermost loop is the first */
@@ -818,7 +820,7 @@ enum {
 
 /* The answer to a question; see ANSWERS in the manual. {0} means not decided. */
 typedef struct sett_tile_answer {
-  int32_t yes, no;       /* yes is 1 if yes is proved, no is 1 if no is proved */
+  int32_t yes, no;       /* `yes` is 1 if the answer is proved to be yes, `no` is 1 if it is proved to be no */
   int32_t reason;        /* the reason: SETT_TILE_YES or another of the list */
   int64_t element, a, b; /* the numbers for %k, %a and %b in the text of the reason */
 } sett_tile_answer;
@@ -958,7 +960,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
-/* Decide if a buffer of shape a is, without any change, a buffer of shape b; see RELATIONS in the manual. sett_tile_same_bytes compares as with
+/* Decide if a buffer of shape `a` is, without any change, a buffer of shape `b`; see RELATIONS in the manual. sett_tile_same_bytes compares as with
  * SETT_TILE_SAME_BITS. The argument `types` of the other functions is SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE. */
 SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
@@ -1042,7 +1044,7 @@ SETT_INLINE int64_t settp_tile_mul(int64_t a, int64_t b) {
   return a > INT64_MAX / b ? -1 : a * b;
 }
 
-/* Return the smallest multiple of `to` that is at least a; -1 if it does not fit. */
+/* Return the smallest multiple of `to` that is at least `a`, or -1 if it does not fit in 64 bits. */
 SETT_INLINE int64_t settp_tile_round(int64_t a, int64_t to) {
   int64_t count;
   if (a <= 0 || to <= 1) return a;
@@ -1167,7 +1169,7 @@ SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape) {
   return shape->packed > 0 ? shape->packed : settp_tile_memory_bits(shape->type);
 }
 
-/* Compute the lists of a plan for an array with the sizes dims, in logical order. */
+/* Compute the lists of a plan for an array whose sizes are `dims`, in logical order. */
 SETT_INLINE void settp_tile_lists(const sett_tile_shape *shape, const int64_t *dims, sett_tile_plan *plan) {
   int stage, i, tile_at = 0, n = shape->rank;
   plan->rank = n;
@@ -2030,7 +2032,8 @@ SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whol
 }
 
 /* Compute the digits of all entries of the plan's last list. entry[i] is the index of the most minor digit of entry i, or -1 if it has none. With
- * join, dimensions that * combines in the first tile count as one dimension. Return 0 if the plan is coupled. */
+ * `join`, dimensions that * combines in the first tile count as one dimension. Return 0 if a digit cannot be split where a tile ends; then no steps
+ * compute the position. */
 SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, settp_tile_pieces *all, int32_t *entry) {
   int32_t next[SETT_TILE_MAX_LIST], whole[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, g, tile_at = 0, n = plan->rank;
@@ -2061,7 +2064,7 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
       joined = settp_tile_join(all, joined, entry[at], list[at]);
       if (join && stage == 0 && joined >= 0 && all->digit[joined].next >= 0) {
         settp_tile_piece *digit = &all->digit[joined], *outer = &all->digit[digit->next];
-        /* both have the same source, so this digit becomes the sum of both */
+        /* `join` makes both dimensions count as one, so their two digits become this digit */
         digit->limit += settp_tile_largest(outer) * outer->unit;
         digit->next = outer->source = -1;
       }
@@ -2080,7 +2083,8 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
   return 1;
 }
 
-/* Write the digits of one source to step[], the largest weight first, and return their number. Two digits that can be one become one. */
+/* Write to step[] the digits of one dimension (`source`; * may have joined several to it), the largest weight first, and return their number. Two
+ * adjacent digits become one if their strides continue each other. */
 SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source,
                                         sett_tile_step *step) {
   int count = 0, kept = 0, i, j;
@@ -2099,7 +2103,7 @@ SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int6
   return kept;
 }
 
-/* Compute the steps of a plan whose lists are already computed. join is as in settp_tile_take_digits. Return 0 if the plan is coupled. */
+/* Compute the steps of a plan whose lists are already computed. `join` is as in settp_tile_take_digits. Return 0 if no steps compute the position. */
 SETT_INLINE int settp_tile_steps(sett_tile_plan *plan, int join) {
   settp_tile_pieces all;
   int32_t entry[SETT_TILE_MAX_LIST], into[SETT_TILE_MAX_RANK];
@@ -2555,8 +2559,9 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
   }
   if (plan->span == 0) return 0;
   for (i = plan->steps; i > 0;
-       i = first) { /* steps first to i - 1 belong to one source: find the largest possible sum of digit * stride */
-    /* best[at] is the largest sum of the digits of step `at` and below */
+       /* steps `first` to i - 1 have the digits of one dimension: find the largest possible sum of digit * stride */
+       i = first) {
+    /* best[at] is the largest sum of digit * stride over the steps `at` to i - 1 */
     int64_t best[SETT_TILE_MAX_LIST + 1], size = 1;
     for (first = i - 1; first > 0 && plan->step[first - 1].into == plan->step[first].into;) --first;
     for (at = first; at < i; ++at) size *= plan->step[at].size;
@@ -2677,8 +2682,8 @@ typedef struct settp_tile_chain {
   int64_t weight[SETT_TILE_MAX_LIST], stride[SETT_TILE_MAX_LIST];
 } settp_tile_chain;
 
-/* Compute the chain of a plan. Return 0 if there is none: the plan is coupled (it has no steps), or * joins dimensions that are not adjacent in logical
- * order. */
+/* Compute the chain of a plan: the position of element k as a sum of digits of k. Return 0 if there is none: the plan is coupled (it has no steps),
+ * or * joins dimensions that are not adjacent in logical order. */
 SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_tile_plan *plan, settp_tile_chain *chain) {
   int64_t row[SETT_TILE_MAX_RANK], size = 1;
   int i, j, kept = 0;
@@ -2742,7 +2747,7 @@ SETT_INLINE sett_tile_answer settp_tile_say(int reason, int64_t a, int64_t b) {
   return answer;
 }
 
-/* If element k has different positions in a and b, set the answer and return 1. */
+/* If element k has different positions in `a` and `b`, set the answer and return 1. */
 SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_chain *b, int64_t k,
                                   sett_tile_answer *answer) {
   int64_t run, at, there;
@@ -2755,8 +2760,8 @@ SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_ch
   return 1;
 }
 
-/* Compare two chains with equally many elements. Equal digits prove yes. Otherwise compare the elements at which a digit changes, and then every run
- * of both, up to SETT_TILE_WALK runs. */
+/* Compare two chains (positions of element k as sums of digits of k) with equally many elements. Equal digits prove yes. Otherwise compare the
+ * elements at which a digit changes, and then every run of both, up to SETT_TILE_WALK runs. */
 SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const settp_tile_chain *b) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int64_t k, steps = 0;
@@ -2793,7 +2798,8 @@ SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index)
   return 0;
 }
 
-/* Compare the positions of one element after another, for layouts that have no chain and for the parts of split arrays. */
+/* Compare the positions of one element after another, for layouts whose positions are not a sum of digits of the element's number, and for the parts
+ * of split arrays. */
 SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, const sett_tile_shape *b) {
   int64_t i[SETT_TILE_MAX_RANK], j[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK], k = 0;
   sett_tile_shape part_a = sett_tile_part_shape(a), part_b = sett_tile_part_shape(b);
@@ -2820,7 +2826,7 @@ SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, cons
 SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a, const sett_tile_shape *b) {
   settp_tile_chain one, other;
   sett_tile_plan plan;
-  sett_tile_shape alike = *b; /* a copy of b with those fields of a that do not change positions */
+  sett_tile_shape alike = *b; /* a copy of `b` with those fields of `a` that do not change positions */
   int chains;
   alike.kind = a->kind;
   alike.type = a->type;
@@ -2840,8 +2846,10 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
          sett_tile_bytes(shape) >= 0;
 }
 
-/* If the sizes alone decide, set the answer and return 1. flags says what must be equal (SETT_TILE_SAME_BITS, ..). If the sizes of the elements
- * differ and flags allows it, memory is compared in positions. */
+/* Compare everything that can be compared without visiting elements: their number, their type, the size of the memory. Write the answer. Return 1 if
+ * it is final: a comparison failed, or a shape has no size. Return 0 if the positions of the elements must be compared, too. `flags` says what must
+ * be equal (SETT_TILE_SAME_BITS, ..). If the elements of the two shapes differ in size and `flags` allows it, the memory is measured in positions
+ * instead of bytes. */
 SETT_INLINE int settp_tile_counts_differ(const sett_tile_shape *a, const sett_tile_shape *b, int flags,
                                          sett_tile_answer *answer) {
   int64_t x = 0, y = 0;
@@ -3042,7 +3050,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
     }
     for (
         ;
-        /* put the next dimension that is not in a lower slot into this slot. Dimensions of size 1 that follow each other are used in their order */
+        /* choose for this slot the next dimension that no lower slot has. Dimensions of size 1 that follow each other are used in their order */
         ;) {
       int again = 0;
       ++slot[depth];
@@ -3265,8 +3273,8 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
   return answer;
 }
 
-/* Check strides of a coupled plan. Along each dimension there is a distance that every tile divides without a remainder. Two indices at this distance
- * have the same distance in memory everywhere. So the strides hold everywhere if they hold up to this distance. */
+/* Check strides of a coupled plan (a plan without steps). Along each dimension there is a distance that every tile divides without a remainder. Two
+ * indices at this distance have the same distance in memory everywhere. So the strides hold everywhere if they hold up to this distance. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);

@@ -154,7 +154,7 @@ static inline void sett_ptx_cp_async_commit_group(void) {
   auto &own = sett_own_copies();
   own.group[own.groups++] = own.copies;
 }
-// Let the copies of all groups but the last `left` arrive.
+// Let the copies of all groups arrive, except the `left` most recent groups.
 static inline void sett_ptx_cp_async_wait_group(int left) {
   auto &own = sett_own_copies();
   const int groups = own.groups - left, copies = groups > 0 ? own.group[groups - 1] : 0;
@@ -266,7 +266,7 @@ static inline void sett_ptx_wgmma_commit_group(void) {
   }
   own.group[own.groups++] = own.products;
 }
-// Add the products of all groups but the last `left`.
+// Add the products of all groups, except the `left` most recent groups.
 static inline void sett_ptx_wgmma_wait_group(int left) {
   auto &own = sett_own_products();
   const int groups = own.groups - left, products = groups > 0 ? own.group[groups - 1] : 0;

@@ -95,7 +95,8 @@ static int is_outside(sett_map_arena *arena, sett_map map, const int64_t *point)
 /* A map may simplify to this error if it has no value at any point. */
 static int no_value(int error) { return error == SETT_MAP_ERROR_OVERFLOW || error == SETT_MAP_ERROR_ZERO_DIVISOR; }
 
-/* Check that a and b agree at a point. Points where a has no value (overflow, division by zero) are not checked. */
+/* Check that `a` and `b` agree at a point. Points where `a` has no value (overflow, division by zero) are not checked.
+ */
 static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const sett_map_interval *range,
                         const int64_t *point, const char *text, size_t size) {
   int64_t before[RESULTS], after[RESULTS];
@@ -107,7 +108,7 @@ static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const set
     if (before[i] < range[i].lo || before[i] > range[i].hi) fail("range", text, size);
   }
   if (x == y || (y < 0 && !x && (b.kind == SETT_MAP_FAILED || is_outside(arena, b, point)))) return;
-  /* b overflows where a does not, but has no wrong value */
+  /* `b` overflows at a point where `a` does not, but it has no wrong value there */
   if (y == -SETT_MAP_ERROR_OVERFLOW && b.kind == SETT_MAP_DEFINED) {
     ++overflows;
     return;

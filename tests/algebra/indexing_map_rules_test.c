@@ -445,7 +445,7 @@ static const struct row {
      "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0, "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0},
     {R4,
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]",
-     /* there is no sample of points, so R12 does not apply */
+     /* no point of the domain is known, so R12, which compares values at sample points, does not apply */
      "(d0, d1, d2) -> (0, -d2), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]",
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]",
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]"},
@@ -595,7 +595,8 @@ static const struct row {
     {C5, "(d0) -> (d0), domain: d0 in [0, 9998], d0 mod 7 in [3, 3], d0 mod 5 in [2, 2]",
      "(d0) -> (d0), domain: d0 in [17, 9992], d0 mod 35 in [17, 17]", NULL, NULL},
     {C5,
-     /* C4 stops early, because the ends move far, and C6 has too many points */
+     /* C4 (narrow bounds again and again) stops early, because the ends move far, and C6 (enumerate) has too many
+      * points */
      "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]",
      "(d0) -> (d0), domain: d0 in [3324, 3326], d0 mod 2 in [0, 0]", NULL, NULL},
     {C6, "(d0) -> (d0), domain: d0 in [0, 15], d0 * d0 in [4, 17]", "(d0) -> (d0), domain: d0 in [2, 4]",

@@ -872,7 +872,7 @@ def test_c_text_compiled() -> None:
         (path / "t.c").write_text("\n".join(source))
         flags = [compiler, "-std=c11", "-Wall", "-Wno-unused-value", "-Wno-tautological-compare", "-Werror", "t.c", "-o", "t"]
         done = subprocess.run([*flags[:1], "-fsanitize=undefined", "-fno-sanitize-recover=undefined", *flags[1:]], cwd=path, capture_output=True, text=True)
-        if done.returncode:  # no sanitizer here
+        if done.returncode:  # this compiler has no sanitizer
             done = subprocess.run(flags, cwd=path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:3000]
         done = subprocess.run([str(path / "t")], capture_output=True, text=True)
