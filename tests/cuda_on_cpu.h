@@ -151,7 +151,7 @@ static inline unsigned short sett_half_bits(double x) {
   if (x != x) return 0x7fff;
   if (size >= 65520) return (unsigned short)(sign | 0x7c00u);
   const int e = size < 0x1p-14 ? -14 : ilogb(size);
-  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 carries into the exponent, which is right
+  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 adds 1 to the exponent, as it should
   return (unsigned short)(sign | (((unsigned)(e + 14) << 10) + steps));
 }
 

@@ -210,7 +210,7 @@ class Checks(unittest.TestCase):
            " k = s32[] add(i, j)\n ROOT t = (f32[], s32[]) tuple(s, k)\n}\n"
 
     def text(self, line: str) -> str:
-        if line.endswith(" @"):  # a bitcast-convert of pairs of f16
+        if line.endswith(" @"):  # replaced by a bitcast-convert of pairs of f16
             line = "f32[4] bitcast-convert(h2)"
         lines = [f" {name} = {shape} parameter({number})" for number, (name, shape) in enumerate(self.NAMES)]
         lines += [" f0 = s32[] constant(0)", " h2 = f16[4,2] reshape(h)", f" ROOT root = {line}"]

@@ -139,7 +139,7 @@ def test_words_are_known(target: str) -> None:
         texts = dict(re.findall(r"^[^\n]*(?:__global__|__device__)[^\n]*? (sett_\w+)\((.*?)^}", made.text, re.M | re.S))
         for kernel in made.kernels:
             text = texts[kernel.name]
-            for name, pointer in re.findall(r"([ab]_at\[pass\]) = ([pqr]\d+) \+", text):    # an operand of a product
+            for name, pointer in re.findall(r"([ab]_at\[pass\]) = ([pqr]\d+) \+", text):    # `a_at` and `b_at` are computed from the pointer of a parameter
                 text = text.replace(f", {name}", f", {pointer}")
             words = r"(?:(?:load|store)_word<aligned>|copy_to_shared<aligned, (?:4|8|16)>)"
             found = set(re.findall(words + r"\(.*?, ([pqr]\d+) \+ ", text))

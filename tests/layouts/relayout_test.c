@@ -209,7 +209,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
   if (sett_relayout_prepare(&plan, from, to, fills ? fill : NULL)) fail(sett_relayout_message(plan.error), from, to);
   if (!next(4)) plan.streams = 0; /* without streaming stores, as for small arrays */
   plan.bursts = plan.streams && next(2);
-  /* in one call, or piece by piece in a random cyclic order; no two pieces may change the same byte */
+  /* the plan runs in one call, or piece by piece, beginning at a random piece; no two pieces may change the same byte */
   if (plan.pieces <= 1 || next(2)) {
     sett_relayout_run(&plan, in, out, 0, plan.pieces);
   } else {

@@ -966,8 +966,8 @@ def draw_swizzled(rng: random.Random):
 
 
 def draw_nvmma(rng: random.Random):
-    """Return an nvmma layout: rows of max(16, W) bytes, swizzled in groups of 16 bytes. If the array has more columns,
-    each further group of columns is another block of all rows.
+    """Return an nvmma layout: rows of max(16, swizzlingByteWidth) bytes, swizzled in groups of 16 bytes. If the array
+    has more columns, each further group of columns is another block of all rows.
     """
     wide, bits, turned = rng.choice([0, 32, 64, 128]), rng.choice([8, 16, 32]), rng.random() < 0.4
     columns = max(16, wide) * 8 // bits

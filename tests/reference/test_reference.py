@@ -782,8 +782,8 @@ def test_bound_special_values() -> None:
     x = [NAN, INF, -INF, -1.0, 0.0, 88.72284]  # e^88.72284 is near the largest float, so a kernel may overflow
     got = bounds(g, [encode(v, "f32") for v in x], ulps={"exponential": 200})
     assert got[0][:2] == [0.0, 0.0] and got[0][2] < 1e-42 and got[0][5] == INF, got[0]
-    assert got[1][:4] == [0.0, 0.0, 0.0, 0.0], got[1]    # NaN where it must be NaN, inf where it must be inf
-    assert got[2][1] == 0.0 and got[2][5] == INF    # inf - inf is certainly NaN; for the last value it is possible
+    assert got[1][:4] == [0.0, 0.0, 0.0, 0.0], got[1]    # the bound is 0 where the result must be NaN or an infinity
+    assert got[2][1] == 0.0 and got[2][5] == INF    # inf - inf is certainly NaN; the last value may be NaN, so its bound is infinite
     assert got[3][3] == 1.0 and got[3][1] == 0.0
     assert got[4][:5] == [0.0] * 5 and got[4][5] == 1.0    # only NaN differs from itself
     assert got[5][4] == 1.0 and got[5][3] == 0.0           # exp(0) may be just below 1
