@@ -266,7 +266,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
         box = f"({', '.join(v.name for v in facts.variables)}) -> ({{}}), domain: " + ", ".join(
             f"{v.name} in [0, {counts[v.name] - 1}]" for v in facts.variables)
         sums.append(_strides(box.format(facts.results[0].text)))
-        # the algebra turns a guard on a single variable into bounds of that variable
+        # gen/algebra turns a condition on a single variable into bounds of that variable
         within = [(guard.text, guard.lo, guard.hi) for guard in algebra.guards(moved)]
         within += [(v.name, v.lo, v.hi) for v in facts.variables if (v.lo, v.hi) != (0, counts[v.name] - 1)]
         for text, low, high in within:
@@ -306,8 +306,8 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
 
 
 def _groups(dot: Instruction, at: str) -> "List[str]":
-    """Return the map from the position to the number of the feature group of a convolution, in a list. The list is
-    empty if there is only one group.
+    """Return a list of one map, from the position in a convolution's result to the number of the feature group. The
+    list is empty if there is only one group.
     """
     groups = group_count(dot)
     if groups == 1:

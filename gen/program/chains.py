@@ -67,7 +67,7 @@ def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run
     if block:
         return [[step] for step in steps]
     runs: List[Run] = []
-    open_run = False        # true if the next step may join the last run
+    open_run = False        # true if the next step may be added to the last group in `runs`
     for step in steps:
         small = _small(step)
         if not (small and open_run):
@@ -91,8 +91,8 @@ def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iter
 
 def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
              d: Target, block: "Optional[BlockNumbers]") -> "List[Step]":
-    """Return the steps, in which each run that becomes one launch is replaced by a chain. inside: the names of kernels
-    that a chain calls as functions.
+    """Return the steps, in which each group of neighbouring steps that becomes one launch is replaced by a Chain.
+    inside: the names of kernels that a chain calls as functions.
     """
     made: List[Step] = []
     for run in runs:

@@ -69,10 +69,10 @@ def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[St
 
 @dataclass
 class Places:
-    """The places of arrays.
+    """The places of arrays in memory.
 
-    owners: for an array that shares a place, another array with the same place. Following `owners` to its end leads
-        to the array that represents the place.
+    owners: for an array that shares a place, another array at the same place. Following `owners` to its end leads to
+        the array that represents all arrays at this place.
     spans: for each place, the indices of the first and the last step that use it.
     """
 
@@ -80,7 +80,7 @@ class Places:
     spans: Dict[Array, Tuple[int, int]] = field(default_factory=dict)
 
     def owner(self, array: Array) -> Array:
-        """Return the array that represents the place of an array."""
+        """Return the array that represents all arrays at the same place in memory."""
         while array in self.owners:
             array = self.owners[array]
         return array

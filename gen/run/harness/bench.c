@@ -31,7 +31,7 @@ struct rotation {
   const struct sett_fusion *fusion;
   void *self;
   int sets, copy_sets;
-  struct buffer *param, *result; /* of set s: param[s * params ..] and result[s * results ..] */
+  struct buffer *param, *result; /* set s has param[s * params ..] and result[s * results ..] */
   struct buffer *packed;         /* one per set: the allocation that its small buffers share */
   struct buffer scratch;         /* the fusion's scratch buffer, the same for all sets */
   struct buffer *from, *to;      /* the sources and targets of copies, copy_sets each */

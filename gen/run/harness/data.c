@@ -126,7 +126,7 @@ static uint64_t special_float(struct format f, uint64_t random)
   uint64_t sign = (random & 1) << (f.mantissa + f.exponent);
   uint64_t top = ((1ull << f.exponent) - 1) << f.mantissa, one = encode(f, 1.0), unit = 1ull << f.mantissa;
   uint64_t magnitude;
-  /* a zero, the largest value, or any bits (about one in sixteen is a NaN) */
+  /* Types with few values: a zero, the largest value, or random bits, of which about one in sixteen is a NaN. */
   if (f.style != IEEE || f.mantissa < 3) {
     uint64_t any = random >> 8 & ((2ull << (f.mantissa + f.exponent)) - 1);
     if (f.style == SCALE) return random & 1 ? 255 : any & 255;
@@ -143,7 +143,7 @@ static uint64_t special_float(struct format f, uint64_t random)
   case 10: magnitude = unit; break;                       /* smallest normal */
   case 11: magnitude = top - 1; break;                    /* largest finite */
   case 12: magnitude = one; break;
-  case 13: magnitude = one + 1; break;                    /* just above 1 */
+  case 13: magnitude = one + 1; break;                    /* smallest value above 1 */
   case 14: magnitude = encode(f, 0.5); break;
   default: magnitude = encode(f, 2.5); break;
   }
@@ -157,12 +157,12 @@ static uint64_t special_integer(const struct sett_buffer *type, uint64_t random)
   case 0: return 0;
   case 1: return 1;
   case 2: return ones;        /* -1 if the type is signed, else its maximum */
-  case 3: return half;        /* the signed maximum */
-  case 4: return half + 1;    /* the signed minimum */
+  case 3: return half;        /* the maximum of a signed type */
+  case 4: return half + 1;    /* the minimum of a signed type */
   case 5: return half + 2;
   case 6: return ones - 1;
   case 7: return half - 1;
-  case 8: return (uint64_t)type->bits & ones; /* shift amounts near the width */
+  case 8: return (uint64_t)type->bits & ones; /* this and the next two: shift amounts near the width */
   case 9: return (uint64_t)(type->bits - 1) & ones;
   case 10: return (uint64_t)(type->bits + 1) & ones;
   case 11: return 2 & ones;
