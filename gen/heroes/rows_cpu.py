@@ -483,7 +483,7 @@ class _Columns:
 
 
 def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
-    """Return the digits of the input and the schedule, for a reduction over the rows that is cut into `parts` parts."""
+    """Return the input's digits, and the schedule, of a reduction over the rows that is cut into `parts` parts."""
     return digits_of_reduction(nest)[0], SweepSchedule(kind="columns", parts=parts)
 
 

@@ -380,7 +380,8 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
     # all results at a position must get their values from the same update
     if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):
         return None
-    # Real and imaginary parts are combined separately: after two plain stores, they could come from two updates.
+    # The real and the imaginary part are updated separately. Plain stores could leave parts of two different updates in
+    # an element, so only sums are allowed.
     if dtypes.is_complex(dtype):
         sums = part == "add" and not {None, "overwrite"} & set(parts)
         return d.atomic("add", dtypes.TABLE[dtype].part, True) if sums else None

@@ -164,7 +164,7 @@ class SortRecord:
 
     @property
     def ranges(self) -> int:
-        """Return the maximum number of ranges of a row: one for each value of the first digit, and two for each
+        """Return the maximum number of ranges of a row: one for each value of the first radix digit, and two for each
         `range_size` words of the row.
         """
         return (1 << self.numbers.range_digit) + 2 * self.size // self.range_size

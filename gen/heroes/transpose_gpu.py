@@ -74,7 +74,7 @@ class DigitAccess:
 @dataclass(frozen=True)
 class SharedTileSchedule(Schedule):
     """A tile of rows x lanes x unit elements; a thread has `vec` elements of each of `pack` rows. notes: text for `gen
-    explain` about the layout of the tile in banks.
+    explain` about the layout of the tile in shared-memory banks.
     """
 
     rows: int = 1

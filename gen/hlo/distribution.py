@@ -23,7 +23,7 @@ def layout_of(instruction: Any) -> str:
 
 
 def canonical(text: str) -> str:
-    """Return the text of a layout, or of a matrix operand INTRINSIC.OPERAND, in IREE's canonical form."""
+    """Return a layout in IREE's canonical form. The text is a layout, or INTRINSIC.OPERAND for a matrix operand."""
     return algebra.call("nested", text).split("\t")[0]
 
 

@@ -28,7 +28,7 @@ from gen.hlo.graph import Computation, Instruction, array_shape, root_of, tuple_
 class Key:
     """A key of a sort.
 
-    value: computes the key from parameters with even numbers
+    value: the op whose value is the key, computed from parameters with even numbers (elements of the first side)
     descending: larger keys come first
     """
 

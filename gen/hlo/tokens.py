@@ -11,7 +11,8 @@ from gen.hlo.graph import Computation, Instruction, Module, Shape, entry_of, roo
 
 _CARRIERS = ("while", "conditional")    # a token as operand of these ops becomes an empty tuple
 _CALLS = (*_CARRIERS, "call", "fusion")
-_MOVES = ("after-all", "parameter", "get-tuple-element", "opt-barrier", "copy")     # removed if the result is a token
+# these ops are removed if their result is a token
+_MOVES = ("after-all", "parameter", "get-tuple-element", "opt-barrier", "copy")
 
 
 def without_tokens(module: Module) -> None:
