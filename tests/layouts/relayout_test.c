@@ -340,8 +340,8 @@ int main(int argc, char **argv) {
       {"f32[]", "f32[]{:T(8,128)}"},
       {"c128[40,24]{0,1}", "c128[40,24]{1,0:T(8,4)}"},
       {"f32[16,24,40,8]{3,2,1,0}", "f32[16,24,40,8]{0,1,2,3}"},
-      /* transposes of squares: in whole cache lines, with rows a page apart, with contiguous bands, with remainders,
-       * unaligned, and with lines that compete for the same sets of L1 */
+      /* large transposes: rows of whole cache lines, rows of other lengths, rows a page apart (whose lines compete for the
+       * same sets of L1), numbers of rows that are no multiple of 64, and batches */
       {"f32[128,2048]{1,0}", "f32[128,2048]{0,1}"},
       {"bf16[256,2080]{1,0}", "bf16[256,2080]{0,1}"},
       {"bf16[192,2072]{1,0}", "bf16[192,2072]{0,1}"},

@@ -106,7 +106,7 @@ def xla_table(text: str) -> Table:
 
 def leaf_values(shape, stride, at, rank: int) -> list:
     """Return the value of shape:stride at integers, as one array for each component of the coordinate (rank 1: an
-    integer). The last mode takes the rest of an integer.
+    integer). If an integer exceeds the size, the last mode takes the whole quotient.
     """
     if isinstance(shape, tuple):
         total = [0] * rank

@@ -100,7 +100,8 @@ def add(a, b):
 
 
 def dot(shape, stride, at):
-    """Return the value of shape:stride at a coordinate. If the coordinate is an integer, the last mode takes the rest.
+    """Return the value of shape:stride at a coordinate. If the coordinate is an integer that exceeds the size, the last
+    mode takes the whole quotient.
     """
     if isinstance(shape, tuple):
         if isinstance(at, tuple):
