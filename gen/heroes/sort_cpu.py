@@ -89,8 +89,8 @@ class Words:
     plain: as `of`, for elements that are their own keys.
     sorted: as `of`, for the results' elements.
     parts: for each operand, the function that extracts its element from a word.
-    again, kept: used in place of `sorted` and `parts` until the sort is complete. If there is only one operand, its
-        result contains words during the sort, and elements only after it.
+    again, kept: functions in place of `sorted` and `parts` for use before the sort is complete. If there is only one
+        operand, its result contains words during the sort, and elements only after it.
     sure: true if `plain` gives the correct order for every row.
     constants: C texts of the constants that replace some elements as keys (gen/heroes/sort.py, Word).
     keyed, element: the index of the operand whose elements constants replace, and its type in memory.
