@@ -294,8 +294,8 @@ class Word:
 
     @property
     def saved(self) -> int:
-        """Return the number of bytes of an element that is saved before the sort, because its key may be a constant, and
-        its word then does not determine it; 0 if no keys are constants.
+        """Return the number of bytes of an element that is saved before the sort, because its key may be a constant,
+        and its word then does not determine it; 0 if no keys are constants.
         """
         return self.fields[0].bits // 8 if self.constants else 0
 
