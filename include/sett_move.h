@@ -622,8 +622,8 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
   return 0;
 }
 
-/* Assign steps to words by the distance of their lanes: the XOR of sender and receiver, or, if xor_ is 0, their distance around the warp. Return 0 if
- * this takes more than `most` steps. */
+/* Assign steps to words by the distance of their lanes: the XOR of sender and receiver, or, if `xor_` is 0, their distance around the warp. Return 0
+ * if this takes more than `most` steps. */
 SETT_INLINE int settp_move_by_distance(const settp_move_work *work, settp_move_words *words, int xor_, int most) {
   int most_of[SETT_MOVE_LANES_MAX], seen[SETT_MOVE_LANES_MAX][SETT_MOVE_LANES_MAX], base[SETT_MOVE_LANES_MAX];
   int i, d, steps = 0;

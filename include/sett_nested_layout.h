@@ -468,18 +468,18 @@ SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_neste
 SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
 /* Repeat a fragment over a larger problem. Loop l has bounds[l] iterations and is distributed over subgroups[l] subgroups, which are numbered
- * row-major over all loops. Dimension d of the fragment belongs to loop place[d]; for a loop without such a dimension, the fragment has size 1.
+ * row-major over all loops. Dimension d of the fragment belongs to loop place[d]; for a loop to which no dimension belongs, the fragment has size 1.
  * Dimension i of the result is loop map[i]. Its batch tile is that of the fragment, times ceil(ceil(bound / subgroups) / size in the fragment). */
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
-/* Return a layout of a vector of shape bounds. Dimension d is divided among subgroups.value[subgroups.map[d]] subgroups and lanes.value[lanes.map[d]]
- * lanes; the strides are row-major over the counts in `value`. The element tile of d is elements[d], where 0 means 1. The batch tile of d is the
- * smallest for which the layout covers bounds[d]. */
+/* Return a layout of a vector of shape `bounds`. Dimension d is divided among subgroups.value[subgroups.map[d]] subgroups and
+ * lanes.value[lanes.map[d]] lanes; the strides are row-major over the entries of value[]. The element tile of d is elements[d], where 0 means 1. The
+ * batch tile of d is the smallest for which the layout covers bounds[d]. */
 typedef struct sett_nested_counts {
-  int count;            /* number of counts in the list */
-  const int64_t *value; /* numbers of subgroups or lanes, one per count */
-  const int32_t *map;   /* for each dimension, the index of its count in the list */
+  int count;            /* number of entries in value[] */
+  const int64_t *value; /* the numbers of subgroups (or lanes) among which dimensions are divided */
+  const int32_t *map;   /* for each dimension, the index of its entry in value[] */
 } sett_nested_counts;
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
@@ -613,7 +613,7 @@ SETT_INLINE settp_nested_ids settp_nested_verified(const sett_nested_layout *lay
   return ids;
 }
 
-/* Make strides canonical, and find the first rule that the layout breaks. field receives the list that breaks it. */
+/* Make strides canonical, and find the first rule that the layout breaks. `field` receives the list that breaks it. */
 SETT_INLINE sett_nested_layout settp_nested_verify(sett_nested_layout layout, int *field) {
   settp_nested_ids ids;
   int64_t product = 1, wanted = 0;
@@ -672,8 +672,8 @@ SETT_INLINE int settp_nested_machine(int64_t subgroups, int64_t subgroup_size) {
   return subgroups > 0 && subgroup_size > 0 && subgroups <= SETTP_NESTED_MACHINE_MAX / subgroup_size;
 }
 
-/* Set an error if some combination of digits does not occur among the available ids. The combination of the largest digits occurs last; its first id
- * is the sum of (size - 1) * stride. */
+/* Set an error if some combination of digits does not occur among the first `available` ids. The combination of the largest digits occurs last; its
+ * first id is the sum of (size - 1) * stride. */
 SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, int64_t available, int error) {
   int64_t need = 1;
   int i;

@@ -293,7 +293,7 @@ enum { SETT_NOTATION_TILES = 12, SETT_NOTATION_DIGITS = 64 };
 typedef struct sett_notation_tiled {
   int tiles, tile_rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_NOTATION_DIMS];
-  int warps, lanes; /* numbers of entries of warp_dims and lane_dims */
+  int warps, lanes; /* numbers of entries of `warp_dims` and `lane_dims` */
   int64_t warp_dim[SETT_NOTATION_DIMS], lane_dim[SETT_NOTATION_DIMS],
       vector_dim; /* each entry: a tiled dimension if negative, a number of copies if positive */
   int digits;
@@ -365,7 +365,7 @@ SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_not
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: in the comments, R is the result ---- */
-/* Return the layout with the fewest modes that has the same values on [0, size). If profile is not NULL, the modes at the leaves of this tuple are
+/* Return the layout with the fewest modes that has the same values on [0, size). If `profile` is not NULL, the modes at the leaves of this tuple are
  * coalesced separately. Beyond size, the result may have other values: (4,1):(1,0) becomes 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
@@ -411,8 +411,8 @@ SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const set
 /* Return a layout whose mode i is (mode i of `a`, mode i of the tiler). If `raked` is set, it is (mode i of the tiler, mode i of `a`). */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
-/* Return the blocked_product that has enough copies of `a` to cover the shape. order has one number per mode; the copies along
- * the mode with the smallest number are the fastest. NULL means that those along the first mode are the fastest. */
+/* Return the blocked_product that has enough copies of `a` to cover the shape. `order` has one number per mode; the copies along the mode with the
+ * smallest number are the fastest. NULL means that those along the first mode are the fastest. */
 SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
 /* Return R with a(R(i)) = b(R(i)) = i for i < size(R). */
@@ -423,8 +423,8 @@ SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const s
 /* Return a layout of the same memory in elements of another width. It is refused if a new element would extend beyond a mode. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
-/* Return the compact layout of a shape. order has one number per mode; the mode with the smallest number is the fastest. NULL means that the first mode
- * is the fastest. */
+/* Return the compact layout of a shape. `order` has one number per mode; the mode with the smallest number is the fastest. NULL means that the first
+ * mode is the fastest. */
 SETT_PUBLIC sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
                                                 const sett_notation *order);
 /* Return the layout of a shape whose values are its own coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
@@ -464,7 +464,7 @@ SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena
 /* Return the layout that has the bits of `b` above those of `a`, in input and output dimensions of the same name. */
 SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b);
-/* Return R with linear_product(b, R) = a; with right = 1, R with linear_product(R, b) = a. */
+/* Return R with linear_product(b, R) = `a`; if `right` is 1, return R with linear_product(R, b) = a. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right);
 /* Remove the input dimension and the output dimension that have this name. The layout must be the identity on them, and no other bit may touch them.
@@ -515,8 +515,8 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
  * No variable has a bound. A set becomes a map without results that has the constraints of the set. Errors are in map.error and map.column, as
  * SETT_MAP_ERROR_... */
 SETT_PUBLIC sett_map sett_notation_affine_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write the results of a map as MLIR prints an affine_map; with set = 1, write the domain as MLIR prints an affine_set. Ranges and runtime variables
- * become symbols. A text that MLIR printed and that was parsed here is written back unchanged. If error is not NULL, *error is
+/* Write the results of a map as MLIR prints an affine_map; if `set` is 1, write the domain as MLIR prints an affine_set. Ranges and runtime variables
+ * become symbols. A text that MLIR printed and that was parsed here is written back unchanged. If `error` is not NULL, *error is
  * SETT_NOTATION_ERROR_AFFINE or 0. After an error, the text is `error: ` and the message. The length and the end of the text are as in
  * sett_notation_print. */
 SETT_PUBLIC size_t sett_notation_affine_print(sett_map_arena *arena, sett_map map, int set, char *out, size_t capacity,
@@ -732,8 +732,8 @@ SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett
   return settp_notation_same_place(a, b) && !settp_map_mul(a->size, a->stride, &product) && product == b->stride;
 }
 
-/* Remove leaves of size 1 and merge adjacent leaves whose strides continue each other. beyond: keep the values on all integers; a last leaf of size 1
- * then counts as one of size 2. */
+/* Remove leaves of size 1 and merge adjacent leaves whose strides continue each other. If `beyond` is set, keep the values on all integers, also
+ * beyond the last leaf; a last leaf of size 1 then counts as one of size 2. */
 SETT_INLINE void settp_notation_merge(settp_notation_work *work, settp_notation_flat *flat, int beyond) {
   int i, count = 0;
   for (i = 0; i < flat->count; ++i) {
@@ -842,7 +842,7 @@ SETT_INLINE int64_t settp_notation_plus(settp_notation_calc *calc, int64_t a, in
 
 enum { SETTP_NOTATION_TIMES, SETTP_NOTATION_QUOTIENT, SETTP_NOTATION_REST };
 
-/* Return a * k; or, for k > 0, the quotient or the remainder of a by k, as op says. */
+/* Return a * k, or, for k > 0, a floordiv k or a mod k; `op` selects the operation. */
 SETT_INLINE int64_t settp_notation_by(settp_notation_calc *calc, int op, int64_t a, int64_t k) {
   sett_expr by;
   if (!calc->symbolic)
@@ -879,7 +879,7 @@ SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const set
 }
 
 /* Return the value 0 of a layout. If the strides are integers, it is the integer 0. If they name places (d@p), it is a coordinate of zeros with these
- * places. The function calls itself for each part of the coordinate; path is the list of places that lead to the part, outermost first. */
+ * places. The function calls itself for each part of the coordinate; `path` is the list of places that lead to the part, outermost first. */
 SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, const settp_notation_flat *flat,
                                                    const int32_t *path, int depth) {
   sett_notation_mode zero = settp_notation_leaf(0, 0), *modes;
@@ -1082,8 +1082,8 @@ SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_n
   return sum;
 }
 
-/* Compute an owner of an element in Mosaic's layout: register, element, lane, warp. copy is the number of the copy; with expressions, it is the index
- * of the first variable that numbers copies. */
+/* Compute an owner of an element in Mosaic's layout: register, element, lane, warp. `copy` is the number of the copy; with expressions, it is the
+ * index of the first variable that numbers copies. */
 SETT_INLINE void settp_notation_owner(settp_notation_calc *calc, const sett_notation *layout, const int64_t *index,
                                       int64_t copy, int64_t *owner) {
   int i;
@@ -1272,7 +1272,7 @@ SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_not
   return settp_notation_end(&calc.work, settp_notation_tuple_of(value, SETT_NOTATION_TUPLE));
 }
 
-/* Return the value of a layout with integer strides at an index, without using memory. flat has merged leaves, and its last leaf is not bounded. */
+/* Return the value of a layout with integer strides at an index, without using memory. `flat` has merged leaves, and its last leaf is not bounded. */
 SETT_INLINE int64_t settp_notation_value(settp_notation_work *work, const settp_notation_flat *flat, int64_t index) {
   int64_t sum = 0;
   int i;
@@ -1729,7 +1729,7 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the compact layout of ceil(bound / last), mode by mode; its strides begin at last. */
+/* Return the compact layout of ceil(bound / last), mode by mode; its strides begin at `last`. */
 SETT_INLINE void settp_notation_rest(settp_notation_work *work, const sett_notation_mode *bound, int64_t last,
                                      settp_notation_flat *gaps) {
   settp_notation_flat flat;
@@ -1761,7 +1761,7 @@ SETT_INLINE void settp_notation_sort(settp_notation_flat *flat, int64_t *beside)
   }
 }
 
-/* Remove leaves that do not change the value: those with size 1 or stride 0. If domain is not NULL, it has the stride of each leaf in the domain.
+/* Remove leaves that do not change the value: those with size 1 or stride 0. If `domain` is not NULL, it holds the stride of each leaf in the domain.
  * Strides are integers of at least 0. */
 SETT_INLINE void settp_notation_moving(settp_notation_work *work, settp_notation_flat *flat, int64_t *domain) {
   int64_t prefix = 1;
@@ -1830,9 +1830,9 @@ SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_wo
   return settp_notation_unflat(work, &result);
 }
 
-/* Return CuTe's left inverse of leaves with integer strides. domain has the strides of the leaves in the domain. The leaves are taken in the order of
- * their strides, and each leaf of the result extends to the next stride. The result is an inverse if every digit of an offset is smaller than the
- * leaf that receives it; *open is set to 1 if this is not proved. */
+/* Return CuTe's left inverse of leaves with integer strides. `domain` holds the strides of the leaves in the domain. The leaves are taken in the
+ * order of their strides, and each leaf of the result extends to the next stride. The result is an inverse if every digit of an offset is smaller
+ * than the leaf that receives it; *open is set to 1 if this is not proved. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
                                                            int64_t *domain, int *open) {
   settp_notation_flat result;
@@ -1858,9 +1858,9 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* Return the inverse of the leaves whose strides name a place below path (outermost first). The result has one mode for each place directly below
- * path. Places that only leaves of size 1 name are included; the entry of such a leaf in domain is 0. open is as in settp_notation_left_inverse; NULL
- * asks for the right inverse. */
+/* Return the inverse of the leaves whose strides name a place below `path` (outermost first). The result has one mode for each place directly below
+ * `path`. Places that only leaves of size 1 name are included; the entry of these leaves in `domain` is 0. `open` is as in
+ * settp_notation_left_inverse; NULL asks for the right inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
                                                          int *open) {
@@ -3124,7 +3124,7 @@ SETT_INLINE void settp_notation_name(char *name, const char *text, int number) {
   name[i] = (char)0;
 }
 
-/* Read {name = size, ..}; if sized is 0, read {name, ..}. */
+/* Read {name = size, ..}; if `sized` is 0, read {name, ..}. */
 SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *count, char names[][16], int *bits,
                                            int sized) {
   int i;
@@ -3155,8 +3155,8 @@ SETT_INLINE int settp_notation_mask(sett_notation *layout, int d) {
   return (int64_t)1 << bits < layout->dims[d] ? -1 : bits;
 }
 
-/* Read {name = [[..], ..], ..}. If arrow is 1, read also -> {name = size, ..}. Otherwise the output dimensions are dim0, dim1, .., with dims as their
- * sizes, or the next powers of two. If arrow is -1, sizes need not be powers of two. */
+/* Read {name = [[..], ..], ..}. If `arrow` is 1, read also -> {name = size, ..}. Otherwise the output dimensions are dim0, dim1, .., with `dims` as
+ * their sizes, or the next powers of two. If `arrow` is -1, sizes need not be powers of two. */
 SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_notation *layout, int arrow) {
   sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
   settp_notation_bases *bases = NULL;
@@ -3398,7 +3398,7 @@ typedef struct settp_notation_tiling {
   int64_t basis[SETTP_NOTATION_IN_DIMS][SETT_NOTATION_BITS][SETT_NOTATION_DIMS];
 } settp_notation_tiling;
 
-/* Append one basis to input dimension `in`: value in output dimension dim, 0 in all others. */
+/* Append one basis to input dimension `in`: `value` in output dimension `dim`, 0 in all others. */
 SETT_INLINE void settp_notation_basis(settp_notation_tiling *tiling, int in, int dim, int64_t value) {
   int d;
   if (tiling->count[in] == SETT_NOTATION_BITS || value < 0)
@@ -3440,7 +3440,7 @@ SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_not
 }
 
 /* Append what follows the tile of an instruction: register bits for the repetitions of the tile, dimension by dimension; then the warps; then the
- * blocks. Warps that exceed the shape hold copies. k is the dimension along which all warps have the same elements, or -1. */
+ * blocks. Warps that exceed the shape hold copies. `k` is the dimension along which all warps have the same elements, or -1. */
 SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape, const int *order, const int *warp_order, int k) {
   settp_notation_work *work = tiling->work;
@@ -3503,7 +3503,7 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
   }
 }
 
-/* Append the tile of one instruction, and then all that comes after it. For an operand, k is the dimension over which the product sums; for the
+/* Append the tile of one instruction, and then all that comes after it. For an operand, `k` is the dimension over which the product sums; for the
  * result it is -1. */
 SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                             const settp_notation_encoding *operand, const int64_t *shape) {
@@ -3797,7 +3797,7 @@ SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, cha
   return count;
 }
 
-/* Set the role of the digits that warp_dims or lane_dims name; the last entry is the fastest. Return the product of their sizes, or 0. */
+/* Set the role of the digits that `warp_dims` or `lane_dims` names; the last entry is the fastest. Return the product of their sizes, or 0. */
 SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, const int64_t *dims, int role,
                                          int64_t number) {
   int64_t stride = 1;
@@ -4118,7 +4118,7 @@ SETT_INLINE void settp_notation_write_integer(settp_notation_writer *writer, int
   settp_notation_write(writer, digits + at);
 }
 
-/* Write a tree of modes. what is 0 for the numbers of a tuple or shape, 1 for the strides. */
+/* Write a tree of modes. `what` is 0 for the numbers of a tuple or shape, 1 for the strides. */
 SETT_INLINE void settp_notation_write_tree(settp_notation_writer *writer, const sett_notation_mode *mode, int what) {
   int i;
   if (mode->rank == SETT_NOTATION_SKIP) settp_notation_write(writer, "_");
@@ -4734,7 +4734,8 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   }
   total = settp_notation_total(store->linear->outs, store->linear->out_bits);
   others.count = 0;
-  while (((int64_t)bits << row) < 1024) ++row; /* number of offset bits that one turn of all banks covers */
+  /* number of low offset bits that select an element within one turn (128 bytes, a word of each bank) */
+  while (((int64_t)bits << row) < 1024) ++row;
   for (i = 0; i < register_count[0] && bits << vectors < 128; ++i) {
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
@@ -4883,7 +4884,7 @@ SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, cons
   settp_notation_write(writer, "}");
 }
 
-/* Write (1, 2), or (1,) for one entry. With copies, a positive entry n is written as Replicated(times=n). */
+/* Write (1, 2), or (1,) for one entry. If `copies` is set, a positive entry n is written as Replicated(times=n). */
 SETT_INLINE void settp_notation_write_python(settp_notation_writer *writer, int count, const int64_t *list,
                                              int copies) {
   int i;

@@ -172,7 +172,7 @@ enum {
  * remainder, for each of `ops` steps. If axis is -1, the value is 0. */
 typedef struct settp_relayout_leaf {
   int64_t size, stride; /* number of values, including padding, and stride in elements */
-  int64_t count;        /* values below count occur in the array; if count < size, the others are padding */
+  int64_t count;        /* values below `count` occur in the array; larger ones are padding */
   int32_t axis, ops;
   int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* a `mod` of 0 means that no remainder is taken */
 } settp_relayout_leaf;
@@ -917,7 +917,7 @@ SETT_INLINE int64_t settp_relayout_offset(const settp_relayout_side *side, int a
   return offset;
 }
 
-/* Insert value into the ascending list edge[0 .. *count - 1]. Return 0 if the list is full. */
+/* Insert `value` into the ascending list edge[0 .. *count - 1]. Return 0 if the list is full. */
 SETT_INLINE int settp_relayout_edge(int64_t *edge, int *count, int64_t value) {
   int i = *count, j;
   while (i > 0 && edge[i - 1] > value) --i;
@@ -1361,8 +1361,8 @@ SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from,
   return -1;
 }
 
-/* Remove `want` contiguous elements of the source (with by_to, of the destination) from the loops, and write the offsets of these elements in the
- * other buffer. If `want` does not divide the loops evenly, the last step overlaps the step before it. Return 0 if fewer than `want` elements are
+/* Remove `want` contiguous elements of the source (of the destination if `by_to` is set) from the loops, and write the offsets of these elements in
+ * the other buffer. If `want` does not divide the loops evenly, the last step overlaps the step before it. Return 0 if fewer than `want` elements are
  * contiguous. */
 SETT_INLINE int settp_relayout_take(settp_relayout_job *job, int by_to, int64_t want, int64_t *offset) {
   int64_t have = 1, i, k;

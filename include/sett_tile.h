@@ -496,7 +496,8 @@ SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int fro
 SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t first, int64_t *index,
                                       const int64_t *dims, int ranks, int64_t *at, int64_t *other) {
   int64_t rest = first;
-  int j, carry = -1; /* carry: the innermost loop that ends before position `first`, even at its last value */
+  /* carry: the innermost loop that does not reach position `first` even at its last value; -1 if there is none */
+  int j, carry = -1;
   *at = *other = 0;
   SETTP_TILE_UNROLL
   for (j = 0; j < ranks; ++j) index[j] = 0;
@@ -870,8 +871,8 @@ typedef struct sett_tile_format {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Return a shape without tiles. minor_to_major NULL means row-major. A dimension may be SETT_TILE_UNBOUNDED. Only the rank is checked here;
- * sett_tile_check checks everything. */
+/* Return a shape without tiles. If `minor_to_major` is NULL, the shape is row-major. A dimension may be SETT_TILE_UNBOUNDED. Only the rank is checked
+ * here; sett_tile_check checks everything. */
 SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
 /* Return the shape with one more tile, which is applied after the others. */
 SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
@@ -889,7 +890,8 @@ SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
 /* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. The text of a failed shape
  * is empty. */
 SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
-/* Write the canonical text, as sett_tile_print does, of the shape at the beginning of a text. The shape may be a tuple. If whole is 1, only blanks may follow the shape. Return 0 on an error. */
+/* Write the canonical text, as sett_tile_print does, of the shape at the beginning of a text. The shape may be a tuple. If `whole` is 1, only blanks
+ * may follow the shape. Return 0 on an error. */
 SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                        sett_tile_summary *summary);
 SETT_PUBLIC const char *sett_tile_message(int error);
@@ -995,9 +997,9 @@ SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int d
  * stay in place. */
 SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place);
 
-/* Simplify a transpose of an array with sizes dims, in which dimension i of the result is dimension permutation[i]: remove dimensions of size 1, and
- * merge dimensions that stay adjacent. Write to `to` the sizes of the result and to `order` the new permutation; return their number. [8,32,32,16]
- * permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. */
+/* Simplify a transpose of an array with the sizes `dims`, in which dimension i of the result is dimension permutation[i]: remove dimensions of size
+ * 1, and merge dimensions that stay adjacent. Write to `to` the sizes of the result and to `order` the new permutation; return their number.
+ * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
 /* Write the dimensions that a reshape does not change, except those of size 1, as pairs from[i], to[i]. Return the number of pairs. */
@@ -1107,7 +1109,7 @@ SETT_INLINE int64_t settp_tile_memory_bits(int type) {
 
 SETT_INLINE char settp_tile_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Return 1 if a word of this length equals name, which is in lower case. The case of the word does not matter. */
+/* Return 1 if a word of this length equals `name`, which is in lower case. The case of the word does not matter. */
 SETT_INLINE int settp_tile_word_is(const char *word, int64_t length, const char *name) {
   int64_t i;
   for (i = 0; i < length; ++i)
@@ -1984,8 +1986,8 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
   return 1;
 }
 
-/* Join two lists of digits that * combines: multiply the digits of `outer` by size, the number of values of `inner`, and append them to `inner`. If the
- * neighbours at the seam are halves of a digit that a tile split, they become one digit again. Return the joined list. */
+/* Join two lists of digits that * combines: multiply the digits of `outer` by `size`, the number of values of `inner`, and append them to `inner`. If
+ * the neighbours at the seam are halves of a digit that a tile split, they become one digit again. Return the joined list. */
 SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32_t inner, int64_t size) {
   settp_tile_piece *low, *high;
   int32_t at;
@@ -2884,7 +2886,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape 
   return settp_tile_same(from, to, types);
 }
 
-/* Return 1 if permutation contains each of 0 .. rank - 1 once. */
+/* Return 1 if `permutation` contains each of 0 .. rank - 1 once. */
 SETT_INLINE int settp_tile_is_permutation(const int32_t *permutation, int rank) {
   uint32_t seen = 0;
   int i;
@@ -3234,7 +3236,7 @@ SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
 
 /* ---- bodies: strides -------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the element at an index is not where the strides say. The answer receives the first such element in row-major order; its b, the
+/* Return 1 if the element at an index is not where the strides say. The answer receives the first such element in row-major order; its field `b`, the
  * position by the strides, is INT64_MAX if it overflows. */
 SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride,
                                   const int64_t *index, sett_tile_answer *answer) {

@@ -89,7 +89,7 @@ static void quotients(void) {
     EACH_DIVISOR(g, c)
       EACH(a, -20, 20)
         EACH(r, -20, 20) {
-          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* the same law for three rules, with different r */
+          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* the law of R3 and of R7 */
           EACH(v, -9, 9) law(R0, within(r, g * v, g * v + g - 1), Q(g * a + r, c) == Q(a + v, c / g));
           law(R3, 1, same);
           law(R7, 1, same);
