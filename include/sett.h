@@ -764,7 +764,7 @@ typedef struct settp_layout_form {
   settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST];
   int bit_at[SETT_ANY_DIMS + 1]; /* index of the first bit of each input */
   uint64_t basis[SETTP_LAYOUT_FORM_WIDTH][SETT_ANY_DIMS];
-  sett_tile_plan plan; /* the plan of the shape, for an array of XLA */
+  sett_tile_plan plan; /* for an array of XLA: the plan of its shape */
 } settp_layout_form;
 
 SETT_INLINE void settp_layout_form_add(settp_layout_form *form, int in, int out, int64_t low, int64_t size,
@@ -866,8 +866,8 @@ SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *fir
   return 0;
 }
 
-/* Convert digits to bits, if their sizes are powers of two and (unless `carry` is set) no two bases share a bit. Return 1 if the form now has its bases.
- */
+/* Convert digits to bits: one basis value for each input bit. The sizes must be powers of two and, unless `carry` is set, no two basis values may
+ * share a bit. Return 1 if the form now consists of bits. */
 SETT_INLINE int settp_layout_form_to_bits(settp_layout_form *form, int carry) {
   int i, j, b, in, out, shared = 0;
   uint64_t used[SETT_ANY_DIMS];
@@ -1707,7 +1707,8 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   all.count = tower->count = 0;
   settp_layout_any_read(work, "the offsets are no sum of digits", tiles);
   for (i = form->kind == SETTP_LAYOUT_FORM_BITS && tiles ? form->bit_at[form->ins] : 0; i-- > 0;)
-    for (j = 0; j < i; ++j) /* bits of one dimension may come from tiles that do not divide each other */
+    /* two basis values of one dimension share a bit; the cause may be tiles that do not divide each other */
+    for (j = 0; j < i; ++j)
       if ((form->basis[i][0] & form->basis[j][0]) &&
           settp_layout_form_input(form, i) == settp_layout_form_input(form, j) && settp_layout_form_both(form, i, j))
         settp_layout_any_open(work, "not decided: expected dimensions without an XOR of their own bits");
@@ -1881,7 +1882,7 @@ SETT_INLINE void settp_layout_any_to_tag(settp_layout_any_work *work) {
   }
   settp_layout_any_write(work, "@");
   for (i = tower.count; i-- > inner;) seq[letters++] = tower.at[i].digit.in;
-  /* insert the dimensions that have no outer digit, in alphabetical order */
+  /* insert the letters of the dimensions that have no outer digit, in alphabetical order */
   for (i = 0; i < form->ins; ++i) {
     int to = 0, j;
     if (outer[i]) continue;
@@ -2182,8 +2183,8 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
 
 /* ---- bodies: to linear layouts */
 
-/* Search a point whose value is not the XOR of the values of its bits. Return 1 and set the answer to no if there is one. Return -1 if there is none, and the
- * form has its bases. Return 0 if there is none among the points visited. */
+/* Search a point whose value is not the XOR of the basis values of its bits. Return 1 and set the answer to no if there is one. Return -1 if there is
+ * none; the form then has its basis values. Return 0 if there is none among the points visited. */
 SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
   settp_layout_form *form = work->form;
@@ -2446,7 +2447,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       for (i = 0; i < tower[d].count; ++i)
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low == slot) found = d, k = i;
     if (found < 0) break;
-    /* the thread's digit of the dimension is below this digit (bit 0 of d), or above it (bit 1) */
+    /* bit 0 of d: the thread's digit in this dimension is below this digit; bit 1: the thread's digit is above it */
     for (i = 0, d = 0; i < k; ++i) d |= tower[found].at[i].digit.in == in_of[1];
     for (i = k + 1; i < tower[found].count && phase > 0; ++i) d |= 2 * (tower[found].at[i].digit.in == in_of[1]);
     if (found >= cursor || (phase == 0 && d == 1)) {
@@ -2504,7 +2505,8 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low * tower[d].at[i].digit.size == registers &&
             tower[d].at[i].digit.low > 1)
           to = d;
-    if (to < 0) { /* of the registers, only the vector (low = 1) is left: take it last */
+    /* no register digit with low > 1 is next: take the digits of other inputs, and last the vector (the register digit with low = 1) */
+    if (to < 0) {
       int best = -1;
       for (d = 0; d < form->outs; ++d) {
         if (left[d] == 0 || (tower[d].at[left[d] - 1].digit.in != in_of[0]) <= best) continue;
@@ -2514,7 +2516,8 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     }
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
-      if (top->low > 1 && top->low * top->size != registers) { /* the vector (low = 1) may come at any point */
+      /* the vector (the register digit with low = 1) may come at any point */
+      if (top->low > 1 && top->low * top->size != registers) {
         settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
         settp_layout_any_point(work, in_of[0], top->low, -1, 0);
         return;
@@ -2530,7 +2533,8 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   if (in_of[0] >= 0)
     for (i = 0; i < count; ++i)
       if (order[i].in == in_of[0] && order[i].low == 1) held = i;
-  if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) { /* no digit is the vector, so a vector of one element is added */
+  /* no register digit has low = 1, so add a vector of one element */
+  if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) {
     dim[count] = form->outs - 1;
     size[count] = 1;
     order[count].in = -1;
@@ -2549,7 +2553,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   }
   tiled->warps = tiled->lanes = 0;
   tiled->vector_dim = -1;
-  /* only the digits are computed here, because the roles are not known yet */
+  /* compute only the digits here; which of them are warps, lanes and the vector is set later */
   settp_notation_tile(tiled, form->outs, dims);
   for (i = 0; i < form->outs; ++i) {
     if (i) settp_layout_any_write(work, "x");
@@ -2738,7 +2742,7 @@ typedef struct settp_layout_owner {
   int64_t *value; /* the values of all registers; index (thread * registers + register) * outs + out */
   int outs;
   int64_t dims[SETT_ANY_DIMS];
-  int masked; /* 1: an index outside dims is no element */
+  int masked; /* 1: a register whose index is outside `dims` holds no element */
 } settp_layout_owner;
 
 SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *layout, settp_layout_owner *owner) {
@@ -2984,7 +2988,7 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
   settp_layout_owner_read(arena, a, &owner[0]);
   settp_layout_owner_read(arena, b, &owner[1]);
   if (owner[0].error || owner[1].error) return settp_move_none(owner[0].error ? owner[0].error : owner[1].error);
-  for (k = 1; k < 4; ++k) { /* take the sizes from the layouts whose ids do not wrap */
+  for (k = 1; k < 4; ++k) { /* take the numbers of lanes, warps and blocks from the layouts whose ids do not wrap */
     size[k] = 1;
     fixed[k] = 0;
     for (i = 0; i < 2; ++i) {

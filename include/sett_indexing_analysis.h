@@ -288,8 +288,9 @@ typedef struct sett_analysis_op {
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
   /* of broadcast, transpose, reverse and reduce; of concatenate and all-gather, the one dimension */
   sett_analysis_list dimensions;
-  sett_analysis_list start, stride;         /* start and stride: of slice; stride also of windows */
-  sett_analysis_list low, high, interior;   /* of pad; low and high also of windows. low and high may be negative */
+  sett_analysis_list start, stride; /* attributes of slice. Windows have `stride`, too */
+  /* attributes of pad. Windows have low and high, too. Both may be negative */
+  sett_analysis_list low, high, interior;
   sett_analysis_list out_layout, in_layout; /* of bitcast: minor_to_major of the output and of the operand */
   /* attributes of a window: sizes, base dilations (lhs_dilate), window dilations (rhs_dilate), and reversal as 0 or 1 */
   sett_analysis_list window, base_dilation, window_dilation, reversal;
@@ -297,7 +298,7 @@ typedef struct sett_analysis_op {
   sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
   /* of convolution: the numbers of the batch, feature and spatial dimensions of the input, in this order */
   sett_analysis_list lhs_labels;
-  /* of convolution: the input feature, output feature and spatial dimensions of the kernel */
+  /* of convolution: the numbers of the input feature, output feature and spatial dimensions of operand 1, the window's weights */
   sett_analysis_list rhs_labels;
   sett_analysis_list out_labels; /* of convolution: the batch, feature and spatial dimensions of the output */
   int64_t feature_groups, batch_groups;
@@ -737,7 +738,7 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
     in_dim[ins] = in.values[i];
     in_at[ins++] = i;
   }
-  /* n < ins holds here: the products so far are equal, and the product of the remaining sizes is more than 1 */
+  /* n < ins holds here: the sizes before o and those before n have equal products, and the remaining sizes have a product above 1 */
   while (o < outs) {
     int first_o = o, first_n = n;
     int64_t a = out_dim[o++], b = in_dim[n++];
@@ -801,7 +802,7 @@ typedef struct settp_analysis_relation {
   sett_map_constraint constraint[2 * SETTP_ANALYSIS_VARS];
 } settp_analysis_relation;
 
-SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* Add a to *sum; return 0 if the sum overflows. */
+SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* Add `a` to *sum; return 0 if the sum overflows. */
   if (a > 0 ? *sum > INT64_MAX - a : *sum < INT64_MIN - a) return 0;
   *sum += a;
   return 1;
@@ -1149,7 +1150,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (r->error) return;
   features = r->out.values[out.values[1]];
   for (i = 0; i < n; ++i) within[i] = settp_analysis_shared(r, op->window.values[i]);
-  if (op->operand == 1) { /* every position of the padded base reads the whole kernel */
+  if (op->operand == 1) { /* each position in the padded input reads all elements of the convolution's window */
     int64_t inputs = r->in.values[in.values[0]];
     e = settp_analysis_shared(r, inputs);
     settp_analysis_same(r, settp_analysis_in(r, in.values[0]), e, 0);
@@ -2382,7 +2383,7 @@ SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int
   return settp_analysis_instead(arena, map, map.variable, value);
 }
 
-/* Replace v by v * width, and divide the last result by share. */
+/* Replace variable v by v * `width`, and divide the last result by `share`. */
 SETT_INLINE sett_map settp_analysis_steps(sett_map_arena *arena, sett_map map, int v, int64_t width, int64_t share) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   sett_expr value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
@@ -2573,7 +2574,7 @@ SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, set
   int degree;
   int64_t turns;
   ++best->count;
-  if (best->least) return; /* the best one reaches the lower bound, so no member is better */
+  if (best->least) return; /* the best layout so far reaches the lower bound, so no other one is better */
   if (table->looks < 0) {
     best->whole = 0;
     return;
@@ -2859,7 +2860,8 @@ typedef struct settp_map_proof_row { /* form = 0 if equal is 1, otherwise form >
   int equal;
 } settp_map_proof_row;
 
-typedef struct settp_map_proof_split { /* both rows of row[0] hold, or both rows of row[1] hold */
+/* two cases: at each point, both rows of row[0] hold, or both rows of row[1] hold */
+typedef struct settp_map_proof_split {
   settp_map_proof_row row[2][2];
 } settp_map_proof_split;
 
@@ -2971,7 +2973,8 @@ SETT_INLINE int settp_map_proof_column_times(settp_map_proof *p, int a, int b, i
     x.bound = settp_map_interval_op(SETTP_MAP_MUL, x.bound, y->bound);
     if (a == b && x.bound.lo < 0) x.bound.lo = 0;
     p->column[p->monomials++] = x;
-    for (i = 1; i < p->monomials; ++i) /* other pairs may have this product: let them be searched again */
+    /* the new column may be the product of other pairs, too: search again for pairs that had no column */
+    for (i = 1; i < p->monomials; ++i)
       for (j = 1; j < p->monomials; ++j)
         if (p->times[i][j] == -1) p->times[i][j] = 0;
   }
@@ -3085,7 +3088,7 @@ SETT_INLINE int settp_map_proof_row_tighten(settp_map_proof *p, const settp_map_
     int64_t rest = sum, end;
     if (!form->k[j]) continue;
     k = form->k[j] * sign;
-    if (!open) { /* rest is the largest sum of the other columns */
+    if (!open) { /* `rest`: the maximum of the sum of the other columns */
       t = k * (k > 0 ? b->hi : b->lo);
       if (t == INT64_MIN || settp_map_add(rest, -t, &rest)) continue;
     }
@@ -3160,7 +3163,8 @@ SETT_INLINE int settp_map_proof_settle(settp_map_proof_system *s, int row) {
   }
   if (k[first] < 0) {
     int64_t lo = s->lo[row];
-    for (j = first; j < s->monomials; ++j) k[j] = -k[j]; /* no coefficient is INT64_MIN */
+    /* this cannot overflow, because no coefficient is INT64_MIN */
+    for (j = first; j < s->monomials; ++j) k[j] = -k[j];
     s->lo[row] = settp_map_neg(s->hi[row]);
     s->hi[row] = settp_map_neg(lo);
   }
@@ -3214,7 +3218,7 @@ SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
     x = s->k + (size_t)row * (size_t)n;
     st = s->step + (size_t)s->steps * (size_t)n;
     s->stepped[s->steps++] = column;
-    if (least == 1) { /* column = (lo - the other terms) / its coefficient */
+    if (least == 1) { /* the coefficient is 1 or -1: column = (lo - the other terms) / coefficient */
       st[0] = x[column] * s->lo[row];
       for (j = 1; j < n; ++j) st[j] = j == column ? 0 : -x[column] * x[j];
       x[0] = 0;
@@ -3536,7 +3540,7 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
       int f = c->factor[i];
       if (p->column[f].bound.lo < 0 && p->column[f].bound.hi > 0) best = f, at = p->above[f] > 0 ? 0 : -1, width = 0;
     }
-    /* otherwise the factor with the smallest magnitude, preferably one at its bound */
+    /* otherwise split the factor with the smallest magnitude, preferably one at its bound */
     for (i = 0; i < c->factors && (width || !best); ++i) {
       int f = c->factor[i], end = p->above[f] == p->column[f].bound.lo || p->above[f] == p->column[f].bound.hi;
       uint64_t w = settp_map_magnitude(p->above[f]) * 2 + (end ? 0 : UINT64_C(1) << 63);
@@ -3913,7 +3917,8 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
     for (j = 1; j < p->monomials; ++j)
       for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
     if (!alone) continue;
-    { /* own - coefficient * row does not contain the column, because the coefficient is 1 or -1 */
+    /* own is the column as a form. own - coefficient * row does not contain it, because the coefficient is 1 or -1 */
+    {
       const settp_map_proof_form *own = settp_map_proof_single(p, column, 1, 0);
       p->instead[v] = own ? settp_map_proof_mix(p, row, -row->k[column], own, 1, 0) : NULL;
     }
@@ -3956,7 +3961,8 @@ SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_ma
   for (; cases > 0; --cases) {
     int64_t sum = settp_map_mod(form->k[0], c);
     for (j = 1; j < p->monomials; ++j) {
-      int64_t product = settp_map_mod(form->k[j], c); /* no overflow below: with factors, c is at most 1024 */
+      /* the products below do not overflow, because c <= 1024 if a column has factors */
+      int64_t product = settp_map_mod(form->k[j], c);
       for (i = 0; i < p->column[j].factors && product; ++i) product = product * residue[p->column[j].factor[i]] % c;
       sum = (sum + product) % c;
     }
@@ -4047,8 +4053,8 @@ SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
   return refuted && !p->zero;
 }
 
-/* Fix the variables that are factors of products (heavy) at the values of draw n, but leave one of them free in most draws. Return the number of
- * heavy variables. */
+/* Fix the variables that are factors of products (`heavy`) at the small values that draw number n gives, but leave one of them free in most draws.
+ * Return the number of heavy variables. */
 SETT_INLINE int settp_map_proof_fix(settp_map_proof *p, unsigned char *fixed, const unsigned char *heavy, int n) {
   static const int64_t drawn[] = {1, 2, 3, 8, 4, 0, 16, -1, 5, 7, 64, 100, -2, 9, 6, 32};
   int v, i = 0, count = 0, most = sett_map_variables(p->map);

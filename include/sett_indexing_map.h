@@ -1587,11 +1587,11 @@ SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
     c.lo = relation == SETTP_MAP_BELOW;
     if (relation == SETTP_MAP_DIVIDES) {
       c.expr = sett_map_mod(p->arena, b, a);
-    } else if (settp_map_is_constant(p->arena, b, &k)) { /* b is a constant, so this is a bound of a */
+    } else if (settp_map_is_constant(p->arena, b, &k)) { /* `b` is a constant, so this is a bound of `a` */
       c.expr = a;
       c.hi = c.lo && k == INT64_MIN ? -1 : k - c.lo;
       c.lo = relation == SETTP_MAP_IS ? k : c.hi > k ? 0 : INT64_MIN;
-    } else if (settp_map_is_constant(p->arena, a, &k)) { /* a is a constant, so this is a bound of b */
+    } else if (settp_map_is_constant(p->arena, a, &k)) { /* `a` is a constant, so this is a bound of `b` */
       c.expr = b;
       c.lo = c.lo && k == INT64_MAX ? 1 : k + c.lo;
       c.hi = relation == SETTP_MAP_IS ? k : c.lo < k ? 0 : INT64_MAX;
@@ -1678,7 +1678,7 @@ SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
 }
 
 SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
-  while (arena->nodes > mark.nodes) { /* remove each node from its bucket, of which the newest node is the first */
+  while (arena->nodes > mark.nodes) { /* remove the newest node, which is the first one of its bucket */
     settp_map_node *n = settp_map_at(arena, --arena->nodes);
     settp_map_buckets(arena)[settp_map_bucket(arena, n->op, n->value)] = n->next;
   }
@@ -2574,9 +2574,10 @@ typedef struct settp_map_form {
 } settp_map_form;
 
 typedef struct settp_map_atom {
-  int64_t lo, hi, c; /* c: the divisor of a quotient. A variable is x = c * atom + r */
-  int64_t r;         /* the bit, if the atom is a xor that was made from a bit */
-  uint64_t support;  /* bit i: the atom depends on a variable whose index modulo 64 is i */
+  /* c: the divisor of a quotient. A variable x with residue class r modulo c has the atom (x - r) / c */
+  int64_t lo, hi, c;
+  int64_t r;        /* r of such a variable; for a xor that was made from a bit, the number of this bit */
+  uint64_t support; /* bit i: the atom depends on a variable whose index modulo 64 is i */
   int64_t weight;
   int32_t kind, op; /* op: the operation, if kind is SETTP_MAP_ATOM_OTHER */
   int32_t a, b;     /* forms of the operands; for a variable, a is its index */
@@ -2821,7 +2822,7 @@ SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t 
   return (int32_t)(out - (e->term + e->terms));
 }
 
-/* Write the terms of form a after the end of the pool, where the caller has reserved room. Return their number. */
+/* Write the terms of the form `a` after the end of the pool, where the caller has reserved room. Return their number. */
 SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   settp_map_term *out = e->term + e->terms;
@@ -2854,7 +2855,7 @@ SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka
                                       int64_t constant) {
   int32_t n;
   if (a < 0 || b < 0) return SETTP_MAP_NONE;
-  if (!constant) { /* if only a or only b contributes, return it unchanged */
+  if (!constant) { /* if one form adds nothing, return the other one unchanged */
     if (ka == 1 && (!kb || (!e->lin[b].count && !e->lin[b].constant))) return a;
     if (kb == 1 && !e->lin[a].count && !e->lin[a].constant) return b;
   }
@@ -2947,7 +2948,8 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   constant = e->lin[a].constant;
   t = e->term + e->lin[a].first;
   for (i = 0; i < count && settp_map_residue(t[i].k, c) == t[i].k; ++i) {}
-  if (i == count && constant >= 0 && constant < c) { /* no coefficient changes, so a is its own rest */
+  /* no number changes, so the quotient is 0 and the remainder is `a` itself */
+  if (i == count && constant >= 0 && constant < c) {
     *quotient = settp_map_lin_constant(e, 0);
     *rest = a;
     return *quotient >= 0;
@@ -2970,7 +2972,7 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   }
   *quotient = settp_map_lin_make(e, settp_map_floor(constant, c), wholes);
   if (*quotient < 0 || !SETTP_MAP_ROOM(e, term, terms, term_room, n)) return 0;
-  /* copy the rest after the terms of the quotient */
+  /* copy the remainder's terms to the end of the pool, which is now after the terms of the quotient */
   for (i = 0; i < n; ++i) e->term[e->terms + i] = e->term[base + count + i];
   *rest = settp_map_lin_make(e, settp_map_mod(constant, c), n);
   return *rest >= 0;
@@ -3033,7 +3035,7 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
   int64_t g = 0, d[SETTP_MAP_SAMPLES];
   uint64_t h = 0, sign;
   int j, first = 0;
-  if (!scaled) { /* the hash is a sum in which every difference has its own factor */
+  if (!scaled) { /* the hash is the sum of all x[j] - x[0], each multiplied by a constant of its own */
     for (j = 1; j < SETTP_MAP_SAMPLES && x[j] == x[0]; ++j) {}
     if (j == SETTP_MAP_SAMPLES) return 0;
     h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) +
@@ -3113,7 +3115,7 @@ SETT_INLINE int settp_map_unbounded(int64_t bound) { return (uint64_t)bound - (u
 SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   sett_map_interval r = settp_map_interval(e->lin[a].constant, e->lin[a].constant);
-  int lower = 1, upper = 1; /* lower: 1 while no term without a lower bound was added; upper: likewise */
+  int lower = 1, upper = 1; /* lower: 1 if all terms so far have a lower bound; upper: the same for upper bounds */
   for (; t < end; ++t) {
     const settp_map_atom *x = e->atom + t->atom;
     int64_t lo = t->k < 0 ? x->hi : x->lo, hi = t->k < 0 ? x->lo : x->hi;
@@ -3129,7 +3131,7 @@ SETT_INLINE sett_map_interval settp_map_mod_interval(const settp_map_engine *e, 
   return settp_map_interval(k, m - g + k);
 }
 
-/* Return the number of atoms of f that are also in a. */
+/* Return the number of atoms of the form `f` that are also in the form `a`. */
 SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, int32_t a) {
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
                        *t_end = t + e->lin[a].count;
@@ -3143,7 +3145,7 @@ SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, i
   return n;
 }
 
-/* Return 1 if each term of f, multiplied by t, is a term of a. */
+/* Return 1 if each term of the form `f`, multiplied by t, is a term of the form `a`. */
 SETT_INLINE int settp_map_lin_holds(const settp_map_engine *e, int32_t a, int32_t f, int64_t t) {
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *x = e->term + e->lin[a].first,
                        *x_end = x + e->lin[a].count;
@@ -3165,8 +3167,8 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
   return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* Term i of a is k * floor(F / m). Return the set of other terms, one bit each, that can be moved into F, so that a = k * floor(moved / m) + rest. k
- * must divide these terms. Return 0 if a has too many terms. */
+/* Term i of the form `a` is k * floor(F / m). Return the set of other terms, one bit each, that can be moved into F, so that a = k * floor(moved / m)
+ * + rest. k must divide these terms. Return 0 if a has too many terms. */
 SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, int32_t i, settp_map_form form) {
   const settp_map_term *t = e->term + e->lin[a].first;
   int32_t j, count = e->lin[a].count;
@@ -3177,7 +3179,7 @@ SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, i
   return moves;
 }
 
-/* Return 1 if the constant of rest moves into inner, too, because k divides it. Then *up is the new constant of inner. */
+/* Return 1 if the constant of `rest` moves into `inner`, too, because k divides it. Then *up is the new constant of `inner`. */
 SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
                                            int64_t *up) {
   int64_t constant = e->lin[rest].constant;
@@ -3185,8 +3187,8 @@ SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c,
          !settp_map_add(e->lin[inner].constant, *up, up);
 }
 
-/* Return inner (the form of a quotient or its negation) with the chosen terms of rest and the constant moved in. Return SETTP_MAP_NONE if a number is
- * too large. */
+/* Return `inner` (the form of a quotient or its negation) with the chosen terms of `rest` and the constant added to it. Return SETTP_MAP_NONE if a
+ * number is too large. */
 SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                      int32_t rest) {
   int32_t j, n, count = e->lin[rest].count;
@@ -3202,7 +3204,7 @@ SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, 
   return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
 }
 
-/* Return the form rest without the terms, and without the constant, that moved into inner. */
+/* Return the form `rest` without the terms and the constant that were moved into the form `inner`. */
 SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                           int32_t rest) {
   int32_t j, n = 0, count = e->lin[rest].count;
@@ -3227,10 +3229,10 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
       for (pick = -1; shared && pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
         int64_t t;
         int32_t rest;
-        if (pick < 0) { /* I3: choose t so that the quotient q is removed */
+        if (pick < 0) { /* I3: subtract t * (F - m * q) so that q is cancelled */
           if (q.k % form.c || shared < e->lin[form.lin].count) continue;
           t = -(q.k / form.c);
-        } else { /* I4: remove an atom of F whose coefficient is 1 or -1 */
+        } else { /* I4: choose t so that an atom of F with the coefficient 1 or -1 is cancelled */
           settp_map_term x = e->term[e->lin[form.lin].first + pick];
           int64_t k = settp_map_lin_coefficient(e, a, x.atom);
           if (!k || (x.k != 1 && x.k != -1) || k == INT64_MIN || picks) continue;
@@ -3276,8 +3278,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, 
   return r;
 }
 
-/* Return the primitive form of a: no constant, no common divisor of the coefficients, and the first coefficient positive. a = k * primitive + constant.
- */
+/* Return the primitive form of `a`: no constant, no common divisor of the coefficients, and the first coefficient positive. a = k * primitive +
+ * constant. */
 SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int64_t *k) {
   int64_t g = settp_map_lin_gcd(e, a);
   if (!g) return SETTP_MAP_NONE;
@@ -3286,7 +3288,7 @@ SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int6
   return settp_map_lin_shrink(e, a, g, 0);
 }
 
-/* I2: return the interval r intersected with what constraints say about form a. */
+/* I2: return the interval r intersected with what constraints say about the form `a`. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int64_t k = 1;
   int i;
@@ -3578,7 +3580,7 @@ SETT_INLINE void settp_map_atom_measure(settp_map_engine *e, settp_map_atom *ato
   }
 }
 
-/* Return settp_map_at_step of a form. The result for the last form is remembered. */
+/* Return settp_map_at_step of a form's values at the samples. The result for the last form is remembered. */
 SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t *hash) {
   if (e->stepped != l) {
     e->step = settp_map_at_step(settp_map_lin_at(e, l), e->scaled, &e->step_hash);
@@ -3588,10 +3590,10 @@ SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t 
   return e->step;
 }
 
-/* Enter a form in the table for R12 and R13 when they are next used. */
+/* Put a form on the list of those that are entered in the table of R12 and R13 (which search forms of equal values) before it is next used. */
 SETT_INLINE void settp_map_alike_enter(settp_map_engine *e, int32_t l) {
   if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
-  /* sums of variables are not entered, because R1 to R4 find them */
+  /* sums of variables are not entered, because R1 to R4 already find quotients that equal such sums */
   if (e->lin[l].count > 1 && !e->scaled && settp_map_lin_affine(e, l)) return;
   e->lin[l].entered = 1;
   if (SETTP_MAP_ROOM(e, alike, alikes, alike_room, 1)) e->alike[e->alikes++].lin = l;
@@ -4092,7 +4094,7 @@ SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int
     best = t.atom;
     s = t.k;
   }
-  if (best >= 0 && best != plain) { /* value = A + s * q */
+  if (best >= 0 && best != plain) { /* q is the quotient `best`, and value = A + s * q with s = 1 or -1 */
     int32_t a = settp_map_lin_plus(e, value, best, -s);
     if (c < INT64_MAX && c > 0)
       settp_map_atom_name(e, best,
@@ -4155,7 +4157,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
         hit = settp_map_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
       if (!hit || (!pass && !settp_map_rest_one_period(e, b, g))) continue;
       if (!settp_map_lin_extract(e, b, g, &a, &r)) return SETTP_MAP_NONE;
-      if (!pass) { /* in the first pass, floor(R / g) must be a number */
+      if (!pass) { /* R7: in the first pass over the candidates g, floor(R / g) must be a number */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
       } else { /* in the second pass, floor(R / g) must be a known form, because a new atom for it does not pay */
@@ -4205,7 +4207,7 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
       n = t.k == 1 ? settp_map_lin_mix(e, rest, form.c, form.lin, 1, 0)
                    : settp_map_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
       if (n < 0 || !settp_map_key(e, n, &d, &add, &key)) continue;
-      if (!e->lin[key].count) return add; /* the key is constant, and floor(constant / d) = 0 */
+      if (!e->lin[key].count) return add; /* the form `key` is a constant in [0, d - 1], so its quotient by d is 0 */
       k = settp_map_value_known(e, key, d, add);
       if (k >= 0) return k;
       cost = settp_map_lin_cost(e, key);
@@ -4220,7 +4222,7 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
   return best < 0 ? SETTP_MAP_NONE : settp_map_lin_mix(e, settp_map_divide(e, best, best_c), 1, best_add, 1, 0);
 }
 
-/* Return 1 if b is a + n. */
+/* Return 1 if the form b is equal to the form a plus n. */
 SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int32_t b, int64_t n) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int64_t shifted;
@@ -4358,7 +4360,7 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
       settp_map_memo_set(e, b, c, value);
       return value;
     }
-    /* with samples, R12 would have found the value */
+    /* needed only without samples; with samples, rule R12 has already searched a known form with this value */
     if (!e->sampled) value = settp_map_value_known(e, b, c, settp_map_lin_constant(e, 0));
   }
   if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_MAP_CALLS_MAX) {
@@ -4416,7 +4418,8 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
     value = settp_map_lin_mix(e, add, 1, value, 1, 0);
   }
   if (value < 0) return SETTP_MAP_NONE;
-  if (e->atoms > atoms && calls_left && key != l) { /* another known form is preferred to a new atom */
+  /* a new atom was made: prefer a cheaper known form with the same values */
+  if (e->atoms > atoms && calls_left && key != l) {
     known = settp_map_alike_find(e, l, c);
     if (known >= 0 && settp_map_cheaper(settp_map_lin_cost(e, known), settp_map_lin_cost(e, value))) {
       value = known;
@@ -4525,7 +4528,8 @@ SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, i
   return 1;
 }
 
-/* Write `rest`: the factors of whole without those of part, and the number k of whole. Return 0 if part has a factor that whole does not have. */
+/* Write to `rest` the number k of `whole`, and the factors of `whole` without those of `part`. Return 0 if `part` has a factor that `whole` does not
+ * have. */
 SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, const settp_map_monomial *part,
                                            settp_map_monomial *rest) {
   int i, j = 0;
@@ -4537,7 +4541,7 @@ SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, cons
   return j == part->count;
 }
 
-/* Return the form a plus the monomial. The atom of an even power is given the lower bound 0. */
+/* Return the form `a` plus the monomial. The atom of an even power is given the lower bound 0. */
 SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const settp_map_monomial *m) {
   int32_t l, atom;
   int i, even = !(m->count & 1);
@@ -4674,7 +4678,7 @@ SETT_INLINE int settp_map_at_least(settp_map_engine *e, int32_t l, int64_t lo) {
   return l >= 0 && settp_map_lin_interval(e, l).lo >= lo;
 }
 
-/* Return the sum of those terms of l that have a factor, divided by the factor. *rest receives the other terms. */
+/* Return the sum of those terms of l that contain `factor`, divided by `factor`. *rest receives the other terms. */
 SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32_t factor, int32_t *rest) {
   settp_map_monomial m, left, part;
   int32_t i, out = settp_map_lin_constant(e, 0);
@@ -4726,7 +4730,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   int64_t g, j;
   if (a < 0 || b < 0 || e->error) return SETTP_MAP_NONE;
   if (!e->lin[b].count) return settp_map_divide(e, a, e->lin[b].constant);
-  /* apply S2 with a number g */
+  /* S2: cancel a common factor g that is a number */
   g = settp_map_gcd(settp_map_lin_gcd(e, b), e->lin[b].constant);
   if (e->lin[a].count) g = settp_map_lin_gcd_with(e, a, g);
   if (g > 1) {
@@ -4741,7 +4745,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
     if (settp_map_at_least(e, settp_map_lin_mix(e, a, 1, b, -j, 0), 0) &&
         settp_map_at_least(e, settp_map_lin_mix(e, b, j + 1, a, -1, 0), 1))
       return settp_map_lin_constant(e, j);
-  if (!e->lin[b].constant) { /* apply S2 with a form g */
+  if (!e->lin[b].constant) { /* S2: cancel a common factor g that is a form */
     settp_map_monomial m;
     int32_t zero = settp_map_lin_constant(e, 0);
     if (!settp_map_monomial_of(e, e->term[e->lin[b].first].atom, 1, &m)) m.count = 0;
@@ -4818,7 +4822,7 @@ enum {
   SETTP_MAP_BIT_WORDS = SETTP_MAP_BITS_MAX / 64,
   SETTP_MAP_BIT_SIGN = 63,
   SETTP_MAP_BIT_WIDTH = 62,  /* number of bits of a value below its sign */
-  SETTP_MAP_BITS_KNOWN = 64, /* value of `known` if all bits of a value are known */
+  SETTP_MAP_BITS_KNOWN = 64, /* the field `known` has this value if all bits are known */
   SETTP_MAP_BIT_SOURCES = 64,
   SETTP_MAP_BIT_SETS = 4096,
   SETTP_MAP_BIT_BUCKETS = 256,
@@ -4999,7 +5003,7 @@ SETT_INLINE int32_t settp_map_reading_at(const settp_map_reading *r, int place) 
   return place < r->width || r->known < SETTP_MAP_BITS_KNOWN ? r->bit[place] : r->sign;
 }
 
-/* Replace a by a xor b, if all bits of both are known. */
+/* Replace *a by *a xor *b, if all bits of both are known. */
 SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a, const settp_map_reading *b) {
   int j, width = a->width > b->width ? a->width : b->width;
   if (b->known < SETTP_MAP_BITS_KNOWN) a->known = 0;
@@ -5010,7 +5014,7 @@ SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a
       a->known = 0;
       return;
     }
-    /* Store bit j. All bits of a from a->width on are equal to a->sign and not stored */
+    /* Store bit j. All bits of `a` from a->width on are equal to a->sign and not stored */
     a->bit[j] = bit;
     if (j >= a->width) a->width = j + 1, a->bit[j] = bit;
   }
@@ -5274,7 +5278,8 @@ SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_ma
       if (next < 0 || e->bits->of[next] != source || e->bits->place[next] != place + n || ((r->bit[j + n] ^ bit) & 1))
         break;
     }
-    if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) { /* the digit reaches up to the sign */
+    /* the digit may continue up to the sign; it then needs no mod */
+    if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) {
       int next = settp_map_bit_single(e, r->sign);
       topped = next >= 0 && e->bits->of[next] == source && e->bits->place[next] == SETTP_MAP_BIT_SIGN &&
                settp_map_bit_range(e, e->bits->source[source], &range, &width, &sign) && width <= place + n;
@@ -5313,7 +5318,8 @@ SETT_INLINE int32_t settp_map_lin_xor(settp_map_engine *e, int32_t a, int32_t b)
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_XOR, a, b), 1, 0);
 }
 
-/* X4: return a modulo c, a power of two, if the bits of a below c are known and one of them is a sum of bits. Otherwise return SETTP_MAP_NONE. */
+/* X4: return the form `a` modulo c, a power of two, if the bits of `a` below c are known and one of them is a sum of bits. Otherwise return
+ * SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t c) {
   settp_map_reading r;
   int j, bits = 0, sums = 0;
@@ -5571,7 +5577,7 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
       const settp_map_atom *a = e->atom + t.atom;
       int64_t lo = t.k, hi = t.k, own;
       for (k = 0; k < n && !settp_map_lin_coefficient(e, x->leaf[k], t.atom); ++k) {}
-      if (k < n) continue; /* skip an atom that occurs in an earlier leaf */
+      if (k < n) continue; /* an earlier leaf contains this atom, so its turn is over */
       for (k = 0; k < x->leaves; ++k) {
         own = settp_map_lin_coefficient(e, x->leaf[k], t.atom);
         if (own < lo) lo = own;
@@ -6279,7 +6285,8 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
         e->term[e->terms + n++] = x;
       }
       m = size / s;
-      if (e->sampled) { /* check F - m * q at the samples, without making this form */
+      /* test at the samples whether the values of F - m * q are less than m apart, without making this form */
+      if (e->sampled) {
         int64_t lo = INT64_MAX, hi = INT64_MIN;
         for (a = 0; a < SETTP_MAP_SAMPLES && (a < 2 || (uint64_t)hi - (uint64_t)lo < (uint64_t)m); ++a) {
           uint64_t x = 0 - (uint64_t)m * (uint64_t)e->atom[q.atom].at[a];
@@ -6423,9 +6430,9 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
   return best_turned && !settp_map_mul(best_t, m - 1, &up) ? settp_map_lin_scale(e, left, 1, up) : left;
 }
 
-/* Find the terms of a that may be moved into the quotient k * floor(form.lin / form.c). Bit i stands for term i. moves[0]: the terms that k divides
- * and whose atom is in form.lin. moves[1]: these, and the quotients that k divides and that use only variables of form.lin. Both are 0 if a has more
- * than 64 terms. */
+/* Find the terms of the form `a` that may be moved into the quotient k * floor(form.lin / form.c). Bit i stands for term i. moves[0]: the terms that
+ * k divides and whose atom is in form.lin. moves[1]: these, and the quotients that k divides and that use only variables of form.lin. Both are 0 if a
+ * has more than 64 terms. */
 SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k,
                                    uint64_t *moves) {
   const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count,
@@ -6465,7 +6472,7 @@ SETT_INLINE int64_t settp_map_plain_divisor(int64_t a, int64_t b, int64_t c, int
   const int64_t most = (int64_t)1 << 30;
   int64_t d, i;
   if (a < 1 || a >= c || b < 0 || b >= c || c > most || n > most || (a == 1 && !b)) return 0;
-  d = (c - b + a - 1) / a; /* the first r with a quotient of 1 */
+  d = (c - b + a - 1) / a; /* the smallest r for which (a * r + b) / c is 1 or more */
   for (i = 1; i * d < n; ++i)
     if (i > SETTP_MAP_MOST_STEPS || (a * i * d + b) / c != i || (a * (i * d - 1) + b) / c != i - 1) return 0;
   return (a * (n - 1) + b) / c == (n - 1) / d ? d : 0;
@@ -6698,7 +6705,7 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
       if (e->term[e->lin[c].first].k < 0) k = -k;
       c = settp_map_lin_shrink(e, c, k, e->lin[c].constant / k);
       f = settp_map_lin_scale(e, f, k, 0);
-      /* while the rest of l contains x * c, move x * c into the product: add x to f */
+      /* the product is f * c: while the other terms of l contain some x * c, move it into the product by adding x to f */
       for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) {
         settp_map_term own = e->term[e->lin[rest].first + t++], lead = e->term[e->lin[c].first];
         settp_map_monomial whole, first, over;
@@ -7008,7 +7015,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
       if (count > 1 || (turned && alone)) break;
     }
     if (fields < 1 || first >= fields) continue;
-    /* this run of fields is bits lo to hi - 1. A constant bit 1 at a place that no field covers is not part of it */
+    /* `some` keeps only bits lo to hi - 1, which these fields cover; a bit that no field covers may be the constant 1 */
     some = r;
     number = 0;
     for (j = 0; j < r.width; ++j)
@@ -7060,7 +7067,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
     if (n > 1 << 20 || node->op == SETTP_MAP_VAR) return n + 1;
     if (node->op == SETTP_MAP_CONST) return n + (node->value < 0 ? 2 : 1);
     if (node->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k)) {
-      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* in 5 - x, the sign is counted once */
+      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* 5 - x has a single sign: do not count that of -x again */
     } else if (node->op == SETTP_MAP_ADD) {
       const settp_map_node *right = settp_map_at(arena, b);
       if (right->op == SETTP_MAP_CONST) {
@@ -7106,7 +7113,7 @@ SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k,
     } else n += settp_map_term_symbols(t.k, settp_map_atom_symbols(e, t.atom));
     positive |= t.k > 0;
   }
-  /* the printed form has digits, so count its symbols */
+  /* several terms may be printed as one mod, min or max, so print the form and count its symbols */
   if ((quotients || lattices) && count > 1 && settp_map_print(e, l))
     return settp_map_expr_symbols(e->arena, e->lin[l].expr) + (size ? settp_map_term_symbols(k, size) : 0);
   if (constant) n += settp_map_term_symbols(1, 1);
@@ -7157,8 +7164,8 @@ SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr);
 
-/* Return (x - common) / f if x contains all of common, f divides the rest, and the result is shorter than x, which has `own` symbols. *saved receives
- * the number of symbols saved. Otherwise return SETTP_MAP_NONE. */
+/* Return (x - common) / f if x contains all terms of `common`, f divides the rest, and the result is shorter than x, which has `own` symbols. *saved
+ * receives the number of symbols saved. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t own, int32_t common, int64_t f,
                                            int32_t *saved) {
   int32_t rest;
@@ -7309,7 +7316,8 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
     if (!i || at[i] > hi) hi = at[i];
   }
   varies = lo < hi;
-  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* an atom that occurs in no leaf is not added to the leaves */
+  /* if all leaves have the same coefficient, the first candidate removes it, too */
+  s[0] = varies && c % factor == 0 ? c / factor : -lo;
   s[1] = -lo;
   s[2] = -hi;
   s[3] = 0;
@@ -7336,15 +7344,15 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
-/* Split rest into factor * moved + left, where `moved` is added to k * leaf at every leaf. settp_map_lattice_amount chooses the amounts; see there
- * for `how`. Return 0 if a number is too large. */
+/* Split the form `rest` into factor * moved + left, where `moved` is added to k * leaf at every leaf. settp_map_lattice_amount chooses the amounts;
+ * see there for `how`. Return 0 if a number is too large. */
 SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
                                          settp_map_share *out) {
   int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
   int32_t i, j;
   int n, k;
   out->moved = settp_map_lin_constant(e, 0);
-  for (n = -2; n < leaves; ++n) { /* the constant (-2), the atoms of rest (-1), then the atoms of each leaf */
+  for (n = -2; n < leaves; ++n) { /* n = -2: the constant; n = -1: the atoms of `rest`; n >= 0: the atoms of leaf n */
     int32_t l = n < 0 ? rest : leaf[n], count = n == -2 ? 1 : e->lin[l].count;
     for (i = 0; i < count; ++i) {
       int32_t atom = n == -2 ? SETTP_MAP_NONE : e->term[e->lin[l].first + i].atom, own = 1;
@@ -7403,7 +7411,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.factor = best.k = 1;
   best.moved = 0;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
-  g[0] = t.k; /* factors to keep outside: all of k, the gcd of k and the other terms, or none */
+  g[0] = t.k; /* the factor that stays outside of the leaves: t.k, the gcd of t.k and the other terms, or 1 */
   g[1] = settp_map_gcd(settp_map_lin_gcd_with(e, rest, t.k), e->lin[rest].constant);
   g[2] = 1;
   for (which = 0; which < 6; ++which) {
@@ -7764,7 +7772,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
   if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN)
     return;
-  /* the residue class of the variable was narrowed in this round, so y no longer stands for it */
+  /* give up if the variable's residue class was narrowed in this round, because y was made for the old class */
   if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return;
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
     settp_map_form form = e->form[f];
@@ -7784,7 +7792,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
     k = settp_map_mod(k, m);
     b = settp_map_mod(b, m);
     g = settp_map_gcd(k, m);
-    low += settp_map_mod(b - low, g); /* the values of k * y + b are b modulo g */
+    low += settp_map_mod(b - low, g); /* all values of k * y + b are congruent to b modulo g */
     high -= settp_map_mod(high - b, g);
     if (low > high) {
       d->empty = 1;
@@ -7907,7 +7915,8 @@ SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *
     y = settp_map_lin_interval(e, side[!j]);
     if (op == SETTP_MAP_MAX ? y.hi > *hi || (r.lo < *lo && y.hi >= *lo) : y.lo < *lo || (r.hi > *hi && y.lo <= *hi))
       continue;
-    if (r.lo >= *lo && x.lo < *lo) *lo = x.lo; /* the old bound is implied, so the bound of x is implied, too */
+    /* the bound of the minimum or maximum holds anyway, so it does not narrow x: take x's own bound */
+    if (r.lo >= *lo && x.lo < *lo) *lo = x.lo;
     if (r.hi <= *hi && x.hi > *hi) *hi = x.hi;
     return side[j];
   }
@@ -8196,7 +8205,7 @@ SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one,
   g = settp_map_lin_gcd(e, rest);
   if (g < 2 || wide >= g || settp_map_add(lo, settp_map_neg(low), &lo) || settp_map_add(hi, settp_map_neg(low), &hi))
     return 0;
-  /* an end of the interval of A would depend on y */
+  /* give up if an end of the interval of A would depend on y */
   if ((settp_map_mod(lo, g) && settp_map_mod(lo, g) <= wide) || settp_map_mod(hi, g) < wide) return 0;
   lo = settp_map_ceil(lo, g);
   hi = settp_map_floor(hi, g);
@@ -8345,7 +8354,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
   for (round = 0;; ++round) {
     uint32_t at;
     arena->top = keep;
-    /* set the marks again, because printing and enumerating change them */
+    /* set each node's mark to its index in the list again, because printing and enumerating change the marks */
     for (at = 0; at < list.count; ++at) settp_map_at(arena, list.handle[at])->mark = at;
     d->changed = 0;
     if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
@@ -8389,7 +8398,8 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
     break;
   }
   d->done = round < SETTP_MAP_MOST_ROUNDS;
-  if (n) known->lin = NULL; /* the marks have changed, so the facts about nodes cannot be used */
+  /* the nodes' marks are no longer their indices in the list, so the facts cannot be found by them */
+  if (n) known->lin = NULL;
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
       int64_t r = settp_map_mod(d->residue[i], d->modulus[i]);
@@ -8462,7 +8472,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
   settp_map_clear(&known, sizeof known);
   if (settp_map_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
   settp_map_draw_points(e, d, &known.list, constraint, constraints);
-  /* enter all variables, because constraints may make them equal to each other */
+  /* enter all variables in the table of R12 and R13, because constraints may make two of them equal */
   for (i = 0; i < e->variables; ++i) settp_map_alike_enter(e, settp_map_lin_variable(e, i));
   lin = settp_map_normalise(e, &known, NULL);
   e->fact_room = constraints * (e->lattices ? 8 : 4) + 8;
@@ -8523,7 +8533,7 @@ SETT_INLINE settp_map_carry settp_map_carry_make(int xors) {
   return carry;
 }
 
-/* Return 0, an error, or -1 if the domain is empty. */
+/* Fill *a for questions about a map. Return 0, an error, or -1 if the domain is empty. */
 SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_map_asked *a,
                                      const settp_map_carry *carry) {
   int i, error = 0;
@@ -8577,7 +8587,7 @@ SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, in
 SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   int32_t x;
   int j;
-  /* no form contains the dimension, and no fact relates it to l */
+  /* the dimension is in no form and in no fact, so nothing can make it equal to l */
   if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_MAP_NONE;
   x = settp_map_lin_variable(e, i);
   if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_map_lin_affine(e, l) && settp_map_lin_affine(e, x)))
@@ -9011,7 +9021,8 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
   return m;
 }
 
-/* Equation i has a variable bit as its pivot. Return the number of the equation whose pivot is bit `place` of the same variable, or -1. */
+/* Let v be the variable whose bit is the pivot of equation i (the one variable bit that no other equation contains). Return the number of the
+ * equation whose pivot is bit `place` of v, or -1. */
 SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int place) {
   int k;
   for (k = 0; k < m->rank; ++k)
@@ -9032,7 +9043,7 @@ SETT_INLINE int settp_map_matrix_back(sett_map_arena *arena, sett_map s, const s
   int v, i, j;
   for (v = 0; v < sett_map_variables(s); ++v) {
     sett_expr sum = sett_map_constant(arena, 0), sign = sum;
-    int64_t rest = s.variable[v].lo, ones = 0; /* rest: the bits of the variable that are the same in all its values */
+    int64_t rest = s.variable[v].lo, ones = 0; /* `rest`: the value of those bits of the variable that never change */
     for (j = 0; j < m->ins; ++j)
       if (m->in[j].of == v && settp_map_place_at(m->in[j], rest)) rest -= settp_map_place_weight(m->in[j]);
     for (i = 0; i < m->rank; ++i) {
@@ -9071,7 +9082,7 @@ SETT_INLINE void settp_map_matrix_collision(sett_map s, const settp_map_matrix *
   int i, free_bit;
   for (i = 0; i < sett_map_variables(s); ++i) point[i] = other[i] = s.variable[i].lo;
   for (free_bit = 0; free_bit < m->rank && m->pivot[free_bit] == free_bit; ++free_bit) {}
-  /* invert that bit, and the pivot bit of each equation that contains it */
+  /* in `other`, invert the bit `free_bit`, and the pivot bit of each equation that contains `free_bit` */
   for (i = -1; i < m->rank; ++i) {
     settp_map_bit_at p = m->in[i < 0 ? free_bit : m->pivot[i]];
     if (i >= 0 && !settp_map_set_has(&m->line[i].in, free_bit)) continue;
@@ -9089,7 +9100,8 @@ SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, c
     if (vary & (vary + 1) || (uint64_t)box[i].lo & vary) return -1;
     missed[i] = box[i].lo;
   }
-  for (k = m->rank; k < m->outs; ++k) { /* the sum of these bits is the same in all images */
+  /* the equation contains no variable bit, so the sum of its result bits is the same in all images */
+  for (k = m->rank; k < m->outs; ++k) {
     int sum = m->line[k].one, varies = -1;
     for (j = 0; j < m->outs; ++j) {
       settp_map_bit_at p = m->out[j];
@@ -9182,7 +9194,8 @@ SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e)
   return numbers;
 }
 
-/* Return bounds of the variables that follow from map's own bounds by one application of rule C4 to the constraints that have a value everywhere. */
+/* Return bounds of the variables that are implied by map's own bounds and by constraints that have a value everywhere. Rule C4 (the interval of a sum
+ * bounds each of its terms) is applied once. */
 SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *arena, const sett_map *map,
                                                               const sett_map_constraint *constraint, int count) {
   settp_map_engine e;
@@ -9311,7 +9324,7 @@ SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *va
   return code;
 }
 
-/* Return 1 if code, the result of settp_map_code_at, is 1. Otherwise set the results to 0 and return 0, with the error if there is one. */
+/* Return 1 if `code`, the result of settp_map_code_at, is 1. Otherwise set the results to 0 and return 0, with the error if there is one. */
 SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
   int i;
   for (i = 0; i < count && code != 1; ++i) results[i] = 0;
@@ -9865,7 +9878,7 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   settp_map_clear(&known, sizeof known);
   if (a.constraints && !settp_map_list_of_constraints(arena, &known.list, a.constraint, a.constraints))
     fact = settp_map_normalise(&a.engine, &known, NULL);
-  /* from here on, the list has the forms of the constraints in their order */
+  /* from here on, the field `expr` of a constraint is the number of its form */
   for (i = 0; i < a.constraints && fact; ++i) {
     int32_t l = fact[settp_map_at(arena, a.constraint[i].expr)->mark];
     a.constraint[i].expr = (sett_expr)l;
@@ -9997,14 +10010,16 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   /* groups begin at values that are congruent to base modulo c */
   base = negative ? settp_map_mod(settp_map_mod(offset, c) + 1, c) : settp_map_mod(-settp_map_mod(offset, c), c);
   exact = settp_map_mod(settp_map_mod(lo, c) - base, c) == 0 && settp_map_mod(settp_map_mod(hi, c) + 1 - base, c) == 0;
-  if (!exact && settp_map_extent(lo, hi) > c && settp_map_extent(lo, hi) % c == 0) { /* otherwise groups begin at lo */
+  /* groups may also begin at `lo` if whole groups then fill the interval */
+  if (!exact && settp_map_extent(lo, hi) > c && settp_map_extent(lo, hi) % c == 0) {
     base = settp_map_mod(lo, c);
     exact = 1;
   }
   all = *map;
   next = settp_map_stripe(arena, all, v, c, base);
   if (next.kind != SETT_MAP_DEFINED) return 0;
-  /* drop the bounds of v. This is correct if the map uses only one of the two digits of v, and this digit takes all its values */
+  /* drop the bounds of v, which was split into a quotient and a remainder. This is correct if the map uses only one of these two, which takes all its
+   * values */
   if (!exact) {
     next.constraints = 0;
     if (map->constraints) return 0;
@@ -10307,8 +10322,8 @@ SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut,
   return 1;
 }
 
-/* For a quotient q = floor(F / c), try multiples t * (F - c * q) of the remainder as seeds. For each of up to three t, t times the coefficient of an atom
- * in F is the atom's coefficient in cut->below. */
+/* For a quotient q = floor(F / c), try multiples t * (F - c * q) of the remainder as seeds of settp_map_try_digit. Up to three t are tried, each of
+ * which cancels an atom of F in cut->below. */
 SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut, int32_t form, int64_t c, int32_t q) {
   int64_t tried[3], own, t, m;
   int n = 0, known;
@@ -10442,7 +10457,8 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   for (i = 0; i < map.results && result; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
   for (i = 0; i < n && variable; ++i) variable[i] = settp_map_lin_variable(e, i);
   s.e = e;
-  s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* equations whose bits are not all known may add atoms */
+  /* room for atoms that are made when an equation of bits is solved */
+  s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0);
   s.equations = s.sums = s.seens = s.tries = 0;
   s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * 2 * sizeof *s.equation);
   s.seen = (int32_t *)settp_map_take(arena, SETTP_MAP_SEEN_MAX * sizeof *s.seen);
@@ -10751,7 +10767,8 @@ typedef struct settp_map_study {
   const settp_map_matrix *matrix;
 } settp_map_study;
 
-/* Compute the matrix of bits of y. It is read from the given results of `map`, in which sums modulo 2 are still written as such. */
+/* Compute y->matrix, the equations modulo 2 between bits of results and bits of variables, from the results of `map`. In these, sums modulo 2 are
+ * still written as such. */
 SETT_INLINE void settp_map_study_bits(sett_map_arena *arena, settp_map_study *y, const sett_map *map) {
   sett_map s = y->s;
   s.result = map->result;
@@ -11276,7 +11293,8 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   *why = settp_map_not_decided(back.error);
   if (back.kind == SETT_MAP_FAILED) return back;
   *why = settp_map_yes();
-  /* one direction is enough, because both sides have equally many points. A matrix of full rank proves it without further computation */
+  /* one of the two compositions is enough, because the domain and the box have equally many points. A matrix of full rank is a proof without further
+   * computation */
   if ((y.matrix && y.matrix->rank == y.matrix->ins) || settp_map_is_inverse(arena, y.s, back)) return back;
   *why = settp_map_open("a formula was found, but it was not shown to be the inverse");
   return sett_map_undefined();
@@ -11288,14 +11306,14 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
  * lower bound lo, except for step and level, which are counted from 0. */
 typedef struct settp_map_places {
   int64_t step, level; /* step: result(v) is not result(v - 1) + 1. level: result(v) is not result(v - 1) */
-  int64_t own_step;    /* the gcd of v - lo over the positions v that `step` counts */
+  int64_t own_step;    /* as `step`, but with positions counted from lo */
   int64_t align;       /* the gcd of all values of result(v) - (v - lo) */
   int64_t edge;        /* one of v - 1 and v is inside the domain, the other outside */
 } settp_map_places;
 
 SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
-/* Record what changes from v - 1 to v: before and code are the codes of the evaluations at v - 1 and v, old and now the results. */
+/* Record what changes from v - 1 to v: `before` and `code` are the codes of the evaluations at v - 1 and v, `old` and `now` the results. */
 SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code,
                                  int64_t now) {
   int64_t from = settp_map_difference(v, lo, 1), difference;
@@ -11385,7 +11403,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
   divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
   for (i = 0; i < divisors; ++i)
     for (p = 2, c = divisor[i]; c > 1 && primes < SETTP_MAP_MOST_PRIMES; ++p) {
-      if (p > 65536 || p > c / p) p = c; /* what remains is a prime, or is treated like one */
+      if (p > 65536 || p > c / p) p = c; /* the number c that is left is a prime, or is treated like one */
       for (w = 1; c % p == 0; c /= p) w *= p;
       if (w == 1) continue;
       for (j = 0; j < primes && prime[j] != p; ++j) {}
@@ -11407,7 +11425,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
     return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
-  /* 0: no v - base is a multiple of run, except for the lowest v and for v = base */
+  /* return 0 if `run` divides v - base only for the lowest v, which is not counted, and for v = base, where 0 divides it, too */
   return w == c || (w == -1 && c == 0) ? 0 : run;
 }
 
@@ -11445,7 +11463,7 @@ SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int va
     int64_t k = stride[i].stride, a = value[i].residue, m = value[i].modulus, size, away;
     if (!stride[i].linear || k == INT64_MIN) whole = 0;
     if (!whole || !k) continue;
-    /* all values of start are congruent to a modulo size */
+    /* all values of `start` (see above) are congruent to `a` modulo `size` */
     if (settp_map_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0;
     if (k < 0 && whole) {
       k = -k;
@@ -11979,7 +11997,7 @@ SETT_INLINE sett_expr settp_map_above(sett_map_arena *arena, sett_expr a, int pl
  * bit is a sum modulo 2. */
 SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_operand *operand, int operands) {
   sett_expr sum = sett_map_constant(arena, 0), part = 0, bit;
-  /* bits: 1 if the bits of each operand are taken separately, because the sum of the operands may overflow */
+  /* bits: 1 if each operand is reduced to a single bit before the addition, because the sum might overflow otherwise */
   int i, j, n, width = 0, sign = 0, bits;
   for (i = 0; i < operands; ++i) {
     if (operand[i].width > width) width = operand[i].width;
@@ -11994,7 +12012,7 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
     for (i = 0; i < operands; ++i) {
       const settp_map_operand *x = operand + i;
       if (x->low > j) {
-        if (x->low < end) end = x->low; /* another operand begins to vary at this bit */
+        if (x->low < end) end = x->low; /* the digit ends below the bit at which another operand begins to vary */
       } else if (j < x->width || x->sign) {
         ++active;
         one = i;
@@ -12008,7 +12026,8 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
       part = settp_map_above(arena, x->expr, j);
       if (!x->sign && x->width < end) end = x->width;
       n = end - j;
-      if (end == width && x->sign && sign == 1) n = width + 1 - j; /* include the sign */
+      /* the digit includes the sign, so no mod follows */
+      if (end == width && x->sign && sign == 1) n = width + 1 - j;
       else if (x->sign || x->width > end) part = sett_map_mod(arena, part, sett_map_constant(arena, (int64_t)1 << n));
       part = sett_map_mul(arena, part, sett_map_constant(arena, (int64_t)1 << j));
     } else {
@@ -12308,7 +12327,8 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
         break;
       }
       settp_map_draw_point(&random, &box, point);
-      for (i = 1; i < n && round % 4 == 3; ++i) { /* near the diagonal: there the two sides of a min are often equal */
+      /* draw points with nearly equal coordinates, because there the two sides of a min are often equal */
+      for (i = 1; i < n && round % 4 == 3; ++i) {
         int64_t beside = settp_map_sat_add(point[0], settp_map_draw(&random, -4, 4));
         point[i] = beside < bounds[i].lo ? bounds[i].lo : beside > bounds[i].hi ? bounds[i].hi : beside;
       }

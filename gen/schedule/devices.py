@@ -196,7 +196,7 @@ class Panels(NamedTuple):
         images of 56x56, 1T: 64 to 64 features 3.0 ms in two parts, 3.6 ms in one; 128 to 128 features with stride 2, a
         ratio of 3.4, are not faster in parts).
     longer_features: maximum ratio of features to pixels for which a convolution of a single window element becomes a
-        product whose rows are pixels; else its rows are features. The kernel is read in place. (Rows of pixels and of
+        product whose rows are pixels; else its rows are features. The weights are read in place. (Rows of pixels and of
         features, 1T: 512 to 2048 features of 49 pixels 2.49 and 1.85 ms; 960 to 160 features 0.23 and 0.24 ms. 2T: 512
         to 1024 features of two images of 196 pixels with stride 2 1.19 and 1.55 ms.)
     complex_least: minimum number of rows, of columns and of steps with which a product of complex numbers becomes a
@@ -365,7 +365,7 @@ class ContractionGpuNumbers:
     # number of multiplications that a multiprocessor does in the time in which one element of a part is written and
     # read again (f32 on H100: 128 multiplications in the time of 25 bytes)
     sum_cost: int = 40
-    # sum_cost for matrix instructions, by bytes of an element
+    # the same number as `sum_cost`, for matrix instructions, by bytes of an element
     matrix_sum_cost: Mapping[int, int] = field(default_factory=lambda: {1: 600, 2: 600, 8: 80})
 
 
@@ -541,15 +541,15 @@ class ThreadsNumbers:
 
     # multiply-adds that register tiles do in the time of one vector instruction (f64 64x64x64, 1 thread: 5.8 us)
     tile_rate: float = 6
-    # as tile_rate, with matrix instructions, by the macro of these instructions (256x256x256, 1 thread: bf16 25 us, s8
-    # 14 us)
+    # the same number as `tile_rate`, for matrix instructions, by the macro of these instructions (256x256x256, 1
+    # thread: bf16 25 us, s8 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
-    # core_bytes for matrix instructions. A second thread reads the panels from the first one's cache, which takes some
-    # 20 us. Times in one and in two threads, whose panels one thread packs: bf16 256x256x256 25 and 47 us, 320x320x320
+    # `core_bytes` for products by matrix instructions. A second thread reads the panels from the first one's cache, which
+    # takes some 20 us. Times in one and in two threads, whose panels one thread packs: bf16 256x256x256 25 and 47 us, 320x320x320
     # 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us. If the panels are
     # not packed again, bf16 256x256x256 takes 14 us in two threads.
     matrix_bytes: float = 30
-    # hand_over for matrix instructions (bf16 256x256x256: 25 us in one thread, 14 us in two)
+    # `hand_over` for products by matrix instructions (bf16 256x256x256: 25 us in one thread, 14 us in two)
     matrix_hand_over: int = 12000
 
 
@@ -757,7 +757,8 @@ class ScanCpuNumbers:
 class RowsCpuNumbers:
     """Numbers for rows that pass through several stages on a CPU (gen/heroes/rows_cpu.py)."""
 
-    # as ReductionCpuNumbers.turn_steps, but fewer, because rows that pass through stages are shorter
+    # the same number as `turn_steps` of ReductionCpuNumbers, but smaller, because rows that pass through several stages
+    # are shorter
     turn_steps: int = 8
     held_bytes: int = 512 << 10         # maximum bytes of a row, so that it stays in L2 from one stage to the next
 
@@ -812,7 +813,7 @@ class FftNumbers:
 
     # chosen: maximum number of elements of a row for several rows to be transformed together, one in each lane
     short_row: int = 128
-    # the same maximum if adjacent elements in memory are in different rows
+    # the same maximum as `short_row`, if adjacent elements in memory are in different rows
     short_column: int = 2048
     # maximum bytes of the table of the factors (roots of unity) between the two transforms of a row; beyond this size,
     # a factor is the product of entries of two small tables

@@ -26,7 +26,7 @@ class Row:
     """
 
     opcode: str = ""
-    own: bool = False  # true if it has a method of its own
+    own: bool = False  # true if the op has a method of its own
     attributes: Mapping[str, str] = field(default_factory=dict)
     short: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
