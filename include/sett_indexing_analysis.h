@@ -2088,8 +2088,8 @@ SETT_INLINE int64_t settp_analysis_xor(int64_t position, int64_t bits, int64_t b
   return (int64_t)(shift < 0 ? x ^ (x >> base & mask) << (base - shift) : x ^ (x >> (base + shift) & mask) << base);
 }
 
-/* Return the place in memory of an index, in rows of pitch elements and with a swizzled column. Return -1 if the index is outside the array, -2 if 64
- * bits overflow. */
+/* Return the place in memory of an index, in rows of `pitch` elements and with a swizzled column. Return -1 if the index is outside the array, -2 if
+ * 64 bits overflow. */
 SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
   int64_t row = 0, column, turn, pitch;
   int i, n = m->dims.count;
@@ -2850,7 +2850,7 @@ typedef struct settp_map_proof_column {
   sett_map_interval bound;
   /* columns of the factors, ascending; an atom has one factor, itself */
   int factors, factor[SETTP_MAP_PROOF_FACTORS];
-  int kind;                                  /* kind of the column if it is an atom */
+  int kind;                                  /* if the column is an atom: the atom's kind */
   int64_t of;                                /* VARIABLE: number of the variable; OTHER: handle of the expression */
   const settp_map_proof_form *upper, *lower; /* QUOTIENT: floor(upper / lower); LEAST: min(0, upper) */
 } settp_map_proof_column;

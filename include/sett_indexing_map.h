@@ -300,7 +300,7 @@ SETT_PUBLIC sett_map sett_map_empty(void);
 SETT_PUBLIC sett_map sett_map_undefined(void);
 
 /* ---- ask ---- */
-SETT_PUBLIC int sett_map_variables(sett_map map); /* Return dims + ranges + rts. */
+SETT_PUBLIC int sett_map_variables(sett_map map); /* Return the number of variables: dims + ranges + rts. */
 /* Return the name of a variable. A default name is written to buffer, which has 24 bytes. */
 SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer);
 /* Return the index of the variable with this name, or -1. */
@@ -2557,7 +2557,7 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   /* 1 while this form is printed: if it occurs inside itself, it is printed without fields (P7) */
   unsigned char printing;
   unsigned char op;   /* the first operation of the map that has this form, or 0 if P12 ignores it */
-  int64_t lo, hi;     /* its interval, if it was computed */
+  int64_t lo, hi;     /* the interval of the form, if it was computed */
   int32_t a, b, tree; /* operands of op as forms, and the approximate number of nodes of the operation's tree */
   /* if `bounded`: an interval that contains all expressions of the map that have this form */
   sett_map_interval bound;
@@ -2636,8 +2636,8 @@ typedef struct settp_map_engine {
   /* searches stop at this number of forms; so a small arena gives a less simple result, not a failure */
   int32_t lin_limit;
   int error; /* 0, FULL or DEEP; it is never reset to 0. A rule that overflows is no error, but is not applied */
-  /* calls and nest: number and nesting of the quotients being computed. depth and looks: nesting and number of the intervals being computed;
-   * look_end: the limit of looks */
+  /* `calls` and `nest`: number and nesting of the quotients being computed. `depth` and `looks`: nesting and number of the intervals being computed;
+   * `look_end`: the limit of `looks` */
   int32_t calls, nest, depth, looks, look_end;
   settp_map_known *fact; /* facts from constraints, which are used for results only */
   int facts, fact_room;
@@ -3464,7 +3464,7 @@ SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_
   int j;
   if (!e->sampled) return 1;
   (void)settp_map_lin_at(e, l);
-  f = settp_map_lin_at(e, form.lin); /* this may move the array of rows */
+  f = settp_map_lin_at(e, form.lin); /* this call may move the array of rows, so x is computed again after it */
   x = settp_map_lin_at(e, l);
   for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
     int64_t v = (int64_t)((uint64_t)x[j] - (uint64_t)t * ((uint64_t)f[j] - (uint64_t)form.c * (uint64_t)y[j]));
@@ -4000,7 +4000,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     e->points -= SETTP_MAP_SAMPLES * rows;
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
-      /* values behind the last point are arbitrary, because they only fill the block */
+      /* after the last point, any values will do, because they only fill the block of SETTP_MAP_SAMPLES points */
       for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
@@ -4913,7 +4913,7 @@ SETT_INLINE int settp_map_bits_start(settp_map_engine *e) {
   return settp_map_bit_find(e, &none) == 0;
 }
 
-/* Return a + b modulo 2, or SETTP_MAP_NONE if there are too many sets. */
+/* Return the bit that is the sum of the bits a and b modulo 2. Return SETTP_MAP_NONE if there is no room for its set of source bits. */
 SETT_INLINE int32_t settp_map_bit_add(settp_map_engine *e, int32_t a, int32_t b) {
   settp_map_bit_set sum;
   int32_t set;
@@ -5154,7 +5154,7 @@ SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int3
   return l;
 }
 
-/* Find recorded digits in l, add them with their factors to term, and return the rest of l. A sum of bits that can be seen from the terms is not
+/* Find recorded digits in l, add them with their factors to `term`, and return the rest of l. A sum of bits that can be seen from the terms is not
  * searched. */
 SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
                                           int64_t *constant, int *wide) {
@@ -6322,7 +6322,7 @@ SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b)
          settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
-/* Estimate the number of nodes of l mod m in own[0], and of (m - 1 - l) mod m in own[1]. */
+/* Write estimates of the number of nodes: of l mod m to own[0], of (m - 1 - l) mod m to own[1]. */
 SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t m, int32_t *own) {
   int32_t i;
   int64_t constant = settp_map_mod(e->lin[l].constant, m), n[2] = {1, 1};
@@ -7177,15 +7177,15 @@ SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32
   return *saved > 0 ? rest : SETTP_MAP_NONE;
 }
 
-/* P8: replace operands common + f * x of a minimum or maximum by common + f * op(the x), for the group that saves most symbols. Return the new number
- * of operands. */
+/* P8: replace operands common + f * x1, common + f * x2, .. of a minimum or maximum by common + f * op(x1, x2, ..), for the group that saves most
+ * symbols. Return the new number of operands. */
 SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth) {
   settp_map_shown group[SETTP_MAP_SHOWN_MAX];
   int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0), own[SETTP_MAP_SHOWN_MAX];
   int64_t best_f = 1;
   sett_expr expr = 0;
   int i, j, m, members, way;
-  /* the caller moves out what all operands of an atom have in common */
+  /* nothing to group: the caller itself moves out what all operands of an atom have in common */
   if (n < 2 || (n == 2 && !depth)) return n;
   for (i = 0; i < n; ++i) own[i] = x[i].lin < 0 ? 0 : settp_map_symbols(e, x[i].lin, 0, 0);
   for (i = 0; i < n; ++i)
@@ -7301,10 +7301,10 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* P8: choose the multiple of one atom, or of the constant, that is added at every leaf and subtracted outside the leaves, and write it to amount. at: the
- * coefficients of the atom at the leaves. c: its coefficient outside, in front of factor * (k * leaf). own: the number of symbols of the atom. There are
- * four candidates. The first three make the coefficient outside, the smallest, or the largest coefficient at the leaves 0; the last one adds nothing.
- * how 0 takes the candidate with the shortest text, how i candidate i - 1. */
+/* P8: choose the multiple of one atom, or of the constant, that is added at every leaf and subtracted outside the leaves, and write it to *amount.
+ * `at`: the coefficients of the atom at the leaves. `c`: its coefficient outside, in front of factor * (k * leaf). `own`: the number of symbols of
+ * the atom. There are four candidates. The first three make the coefficient outside, the smallest, or the largest coefficient at the leaves 0; the
+ * last one adds nothing. If `how` is 0, the candidate with the shortest text is taken; if `how` is i > 0, candidate i - 1. */
 SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
                                          int64_t *amount) {
   int64_t lo = 0, hi = 0, s[4];
@@ -8522,7 +8522,7 @@ typedef struct settp_map_carry { /* State that one round of simplify passes to t
   int64_t *points;
 } settp_map_carry;
 
-/* Return the state before the first round. With xors, xor is read from the start on. */
+/* Return the state before the first round. If `xors` is set, operands of xor are read as bits from the start on. */
 SETT_INLINE settp_map_carry settp_map_carry_make(int xors) {
   settp_map_carry carry;
   carry.work = SETTP_MAP_WORK_MAX;
@@ -9971,7 +9971,7 @@ SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64
   for (i = out = 0; i < n; ++i)
     if (!coefficient[i]) replace[i] = sett_map_var(arena, out++);
   last = sett_map_var(arena, out);
-  while (more) /* find the digits, the lowest first */
+  while (more) /* each merged variable is a digit of the new one: find these digits, the lowest first */
     for (i = more = 0; i < n && !more; ++i) {
       int64_t up = coefficient[i] - whole, down = coefficient[i] + whole;
       sett_expr digit;
@@ -10101,7 +10101,7 @@ enum {
 typedef struct settp_map_solver {
   settp_map_engine *e;
   settp_map_equation *equation;
-  settp_map_equation *sum; /* sums of bits with known value, which are used when some of their bits become known */
+  settp_map_equation *sum; /* equations for sums of bits; they are used when some of their bits become known */
   int32_t *seen;           /* forms of earlier equations, which are not added again */
   sett_expr *known;        /* the expression of each atom; 0 if it is unknown */
   int32_t atoms;
@@ -10365,8 +10365,8 @@ SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *
 }
 
 /* If the form of an equation is k * A + B with B in [b, b + k - 1], then A = floor((value - b) / k) and B = value - k * A. These two equations
- * replace it. With effort 1, B may also be built on the digit of a quotient. The split by the first possible weight k may then lead nowhere, so all
- * weights are tried, and the old equation stays. */
+ * replace it. With effort 1, B may also contain a remainder F - c * q with q = floor(F / c) (settp_map_try_seeds). The split by the first possible
+ * weight k may then lead nowhere, so all weights are tried, and the old equation stays. */
 SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effort) {
   enum { SETTP_MAP_MOST_WEIGHTS = 48 };
   settp_map_engine *e = s->e;
@@ -11633,7 +11633,7 @@ SETT_INLINE int settp_map_log2(int64_t v) { /* k if v is 2^k, otherwise -1 */
   return n;
 }
 
-/* Return the magnitude of the factor of a summand. *x receives x for a summand x * k, and e otherwise. */
+/* For a summand e = x * k, return the magnitude of k, and set *x to x. For any other summand, return 1, and set *x to e. */
 SETT_INLINE int64_t settp_map_c_factor(const settp_map_c *c, sett_expr e, sett_expr *x) {
   const settp_map_node *n = settp_map_at(c->arena, e);
   int64_t k = 1;
@@ -12215,7 +12215,8 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
       sett_map one = map;
       const settp_map_node *node = settp_map_at(arena, list.handle[split]);
       sett_expr a = settp_map_a(node), b = settp_map_b(node);
-      /* first: 1 if the operation equals operand a on this part of the domain. In the first turn, the part is a <= b; in the second, it is a > b */
+      /* `first`: 1 if the minimum or maximum equals operand a on this part of the domain. In the first turn, the part is a <= b; in the second, it is
+       * a > b */
       int first = (node->op == SETTP_MAP_MIN) == !turn;
       settp_map_copy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
       constraint[map.constraints].expr = sett_map_sub(arena, a, b);

@@ -544,10 +544,10 @@ class ThreadsNumbers:
     # the same number as `tile_rate`, for matrix instructions, by the macro of these instructions (256x256x256, 1
     # thread: bf16 25 us, s8 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
-    # `core_bytes` for products by matrix instructions. A second thread reads the panels from the first one's cache, which
-    # takes some 20 us. Times in one and in two threads, whose panels one thread packs: bf16 256x256x256 25 and 47 us, 320x320x320
-    # 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us. If the panels are
-    # not packed again, bf16 256x256x256 takes 14 us in two threads.
+    # `core_bytes` for products by matrix instructions. A second thread reads the panels from the first one's cache,
+    # which takes some 20 us. Times in one and in two threads, whose panels one thread packs: bf16 256x256x256 25 and 47
+    # us, 320x320x320 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us. If
+    # the panels are not packed again, bf16 256x256x256 takes 14 us in two threads.
     matrix_bytes: float = 30
     # `hand_over` for products by matrix instructions (bf16 256x256x256: 25 us in one thread, 14 us in two)
     matrix_hand_over: int = 12000
