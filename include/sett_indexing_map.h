@@ -410,8 +410,8 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
 typedef struct sett_map_answer {
   int yes, no;        /* yes is 1 if yes is proved, no is 1 if no is proved */
   const char *reason; /* why the answer is not yes; "" if it is yes */
-  /* the witness of a no, or NULL. If both are set: two points with the same image. If only point is set: a point whose image is outside the box, or
-   * where two compared maps differ. */
+  /* the witness of a no, or NULL. If `point` and `other` are set: two points with the same image. If only `point` is set: a point whose image is
+   * outside the box, or where two compared maps differ. */
   const int64_t *point, *other;
   const int64_t *missed; /* the witness of a no: a point of the box that is no image, or NULL */
 } sett_map_answer;
@@ -433,7 +433,7 @@ SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 /* value(v) = value(lo) + stride * (v - lo) for a variable v with lower bound lo, everywhere in the domain. align divides value(lo); it is 0 if
  * value(lo) is always 0. If linear is 0, stride and align are not known. */
 typedef struct sett_map_stride {
-  int64_t stride, align; /* stride is 0 and align is 1 if linear is 0 */
+  int64_t stride, align; /* `stride` is 0 and `align` is 1 if `linear` is 0 */
   int linear;
 } sett_map_stride;
 /* Write one entry per result to out. Return 0 or an error. */
@@ -1839,7 +1839,7 @@ SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
 
 /* ======================================================================= bodies: text ==== */
 
-/* Texts and expressions that remain to be printed, newest first. strong is 0: print without parentheses; 1: put an operation in parentheses;
+/* Texts and expressions that remain to be printed, newest first. `strong` is 0: print without parentheses; 1: put an operation in parentheses;
  * SETTP_MAP_SUMMAND: print as a summand, with + or - in front. */
 enum { SETTP_MAP_SUMMAND = 2 };
 
@@ -2325,7 +2325,7 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
   return 0;
 }
 
-/* The ranges and runtime variables of second come before those of first. */
+/* The ranges and runtime variables of `second` come before those of `first`. */
 SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second) {
   sett_map map = sett_map_undefined();
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -2720,8 +2720,8 @@ SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
   return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20;
 }
 
-/* Return the linear form of the `count` terms after the end of the pool, which are sorted and not zero. If a number exceeds 2^62 in magnitude, no
- * form is made. So every number has a negative, and none means "no bound". */
+/* Return the linear form of the `count` terms after the end of the pool of terms (at e->term + e->terms), which are sorted and not zero. If a number
+ * exceeds 2^62 in magnitude, no form is made. So every number has a negative, and none means "no bound". */
 SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
   const settp_map_term *first = e->term + e->terms, *end = first + count, *t, *old;
@@ -2776,8 +2776,8 @@ SETT_INLINE int32_t settp_map_lin_atom(settp_map_engine *e, int32_t atom, int64_
   return settp_map_lin_make(e, constant, k ? 1 : 0);
 }
 
-/* Write the terms of a * ka + b * kb after the end of the pool, and reserve room for one more. Return their number, or SETTP_MAP_NONE on overflow.
- * *constant receives the combined constant. */
+/* Write the terms of a * ka + b * kb after the end of the pool of terms, and reserve room for one more. Return their number, or SETTP_MAP_NONE on
+ * overflow. *constant receives the combined constant. */
 SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb,
                                         int64_t *constant) {
   const settp_map_term *s, *t, *s_end, *t_end;
@@ -2822,7 +2822,7 @@ SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t 
   return (int32_t)(out - (e->term + e->terms));
 }
 
-/* Write the terms of the form `a` after the end of the pool, where the caller has reserved room. Return their number. */
+/* Write the terms of the form `a` after the end of the pool of terms, where the caller has reserved room. Return their number. */
 SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   settp_map_term *out = e->term + e->terms;
@@ -2830,7 +2830,7 @@ SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
   return e->lin[a].count;
 }
 
-/* Add k * atom to the `count` terms after the end of the pool. Return the new number of terms. */
+/* Add k * atom to the `count` terms after the end of the pool of terms. Return the new number of terms. */
 SETT_INLINE int32_t settp_map_terms_add(settp_map_engine *e, int32_t count, int32_t atom, int64_t k) {
   settp_map_term *t = e->term + e->terms;
   int32_t i, at = count;
@@ -2930,7 +2930,7 @@ SETT_INLINE int64_t settp_map_lin_gcd(const settp_map_engine *e, int32_t a) { re
 SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
   int64_t r;
-  /* most numbers are already in the interval */
+  /* the usual case, handled first: k is already in the interval */
   if (size < (uint64_t)1 << 62 && (2 * size < (uint64_t)c || (2 * size == (uint64_t)c && k > 0))) return k;
   r = k % c;
   if (r < 0) r += c;
@@ -4120,7 +4120,7 @@ SETT_INLINE void settp_map_divisor(int64_t *list, int *count, int room, int64_t 
   ++*count;
 }
 
-/* Return 1 if floor(r / g) has the same value at all samples, where r is the rest of b by g. The form r is not made. */
+/* Return 1 if floor(r / g) has the same value at all samples, where r is the remainder of the form `b` divided by g (R1). The form r is not made. */
 SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, int64_t g) {
   const settp_map_term *t = e->term + e->lin[b].first, *end = t + e->lin[b].count;
   int64_t v[SETTP_MAP_SAMPLES];
@@ -4170,7 +4170,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   return SETTP_MAP_NONE;
 }
 
-/* Return add + floor(key / c) if the quotient is known, or that of the negated form (R6). */
+/* Return the form add + floor(key / c) if this quotient, or that of the negated form (R6), is known. */
 SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int64_t c, int32_t add) {
   settp_map_memo *m = settp_map_memo_find(e, key, c);
   int32_t flipped;
@@ -4341,7 +4341,8 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
   int64_t one;
   settp_map_memo *m = settp_map_memo_find(e, b, c);
   if (m && m->value >= 0) return m->value;
-  for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4: if b + s * c * x lies in one period v, Q(b, c) = v - s * x */
+  /* R4: if Q(b + s * c * x, c) is always the number v, then Q(b, c) = v - s * x */
+  for (i = 0; i < e->lin[b].count && !m; ++i) {
     settp_map_term t = e->term[e->lin[b].first + i];
     int32_t other;
     if (!settp_map_at_one_period(e, settp_map_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c,
@@ -4493,7 +4494,7 @@ typedef struct settp_map_monomial { /* k times its factors; k alone if it has no
   int count;
 } settp_map_monomial;
 
-/* Multiply the factors of a and b by each other and by k, keeping them sorted. Return 0 if there are too many factors or the number is too large. */
+/* Multiply the monomials `a` and `b`, keeping the factors sorted. Return 0 if there are too many factors or the number is too large. */
 SETT_INLINE int settp_map_monomial_times(const settp_map_monomial *a, const settp_map_monomial *b,
                                          settp_map_monomial *out) {
   int i = 0, j = 0;
@@ -5030,7 +5031,7 @@ SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, 
   out->sign = 0;
   if (!depth) e->bits->work = 0;
   if ((depth >= SETTP_MAP_BIT_DEPTH && !x.r) || ++e->bits->work > SETTP_MAP_BIT_WORK)
-    x.kind = SETTP_MAP_ATOM_VAR; /* at a limit, the atom is not read but treated like a variable */
+    x.kind = SETTP_MAP_ATOM_VAR; /* at the limit of depth or work, the atom becomes a source, like a variable */
   if (x.kind == SETTP_MAP_ATOM_QUOTIENT && !(x.c & (x.c - 1))) {
     while (x.c >> shift > 1) ++shift;
     settp_map_read(e, x.a, 1, depth + 1, out);
@@ -5724,7 +5725,7 @@ SETT_INLINE int32_t settp_map_lin_lattice(settp_map_engine *e, int op, int32_t a
   return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
 }
 
-/* Return 1 if a has a quotient that b does not have. */
+/* Return 1 if the form `a` has a quotient that the form `b` does not have. */
 SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a, int32_t b) {
   int32_t i;
   for (i = 0; i < e->lin[a].count; ++i) {
@@ -6034,7 +6035,7 @@ SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_
   int64_t t = 0, k;
   settp_map_form form = {0, 0, 0};
   if (e->lin[l].count > SETTP_MAP_MOST_TERMS) return l;
-  /* if the form has a digit of two known quotients, record the name that this digit needs */
+  /* if two quotients in the form can make a digit t * (F - m * q), record the name (F, m) of q that this digit needs */
   for (i = 0; i < e->lin[l].count; ++i)
     for (j = 0; j < e->lin[l].count; ++j) {
       settp_map_term x = e->term[e->lin[l].first + i], y = e->term[e->lin[l].first + j];
@@ -6338,7 +6339,7 @@ SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t
     nodes = (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom)) + 1;
     n[0] += nodes + (k == 1 || k == m - 1 ? 0 : 2);
     n[1] += nodes + (k == 1 || k == m - 1 ? 0 : 2);
-    positive[0] |= k == 1 || k != m - 1; /* m - 1 is printed as -1 */
+    positive[0] |= k == 1 || k != m - 1; /* the coefficient m - 1 is printed as -1 */
     positive[1] |= k == m - 1 || k != 1;
   }
   for (turned = 0; turned < 2; ++turned) {
@@ -7631,7 +7632,7 @@ enum { SETTP_MAP_KEEP, SETTP_MAP_DROP, SETTP_MAP_EMPTY };
 typedef struct settp_map_domain {
   sett_map_variable *bounds;
   int64_t *modulus, *residue;
-  int changed, empty, xors; /* xors: 1 if the engine reads xor from its start on */
+  int changed, empty, xors; /* `xors`: 1 if the engine reads operands of xor as bits from its start on */
   int32_t work;             /* number of forms that may still be made; all searches end when it is 0 */
   /* 1 if bounds and constraints come from an earlier round. Enumerating constraints again would change nothing, so it is left out */
   int done;
@@ -8008,7 +8009,8 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
 
 /* Constraints compiled to steps, for tests at many points. */
 typedef struct settp_map_test_step {
-  uint32_t op, a, b, to; /* an operation of steps a and b, or SETTP_MAP_VAR: variable a; the value is stored at `to` */
+  /* `op` is applied to value[a] and value[b] (SETTP_MAP_VAR: the result is the value of variable `a`); value[to] receives the result */
+  uint32_t op, a, b, to;
 } settp_map_test_step;
 
 typedef struct settp_map_test {
@@ -8130,7 +8132,7 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
       ++hits;
     }
     for (i = 0; i < count && back; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
-    if (!all && hits && (count > 1 || !even)) { /* no further point can change the result */
+    if (!all && hits && (count > 1 || !even)) { /* further points cannot change the result */
       for (i = 0; i < count && first[i] == d->bounds[at[i]].lo && last[i] == d->bounds[at[i]].hi; ++i) {}
       if (i == count) break;
     }
@@ -10966,8 +10968,8 @@ SETT_INLINE sett_map_footprint settp_map_no_footprint(int error) {
   return out;
 }
 
-/* Return a bound of the change of a form when variable v changes by 1. Minima and maxima are bounded by their sides. Return INT64_MAX if no bound is
- * known. */
+/* Return a bound of the change of a form when variable v changes by 1. A minimum or maximum changes by at most the larger bound of its two operands.
+ * Return INT64_MAX if no bound is known. */
 SETT_INLINE int64_t settp_map_lin_change(settp_map_engine *e, int32_t l, int v, int depth) {
   int64_t sum = 0, own, other;
   int32_t i, a, b;
@@ -11981,7 +11983,7 @@ SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type) {
 
 /* ======================================================================= bodies: without xor ==== */
 
-/* An operand of an exclusive or. Bits low .. width - 1 can vary. sign is set if the operand can be negative. */
+/* An operand of an exclusive or. Bits `low` to width - 1 can vary. `sign` is set if the operand can be negative. */
 typedef struct settp_map_operand {
   sett_expr expr;
   int low, width, sign;
