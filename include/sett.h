@@ -165,7 +165,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
  * in memory order is the linear position. */
 SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
 /* Translate an answer of sett_indexing_analysis.h into a map between places in memory. The answer is a map from indices of an array of shape `from`
- * to indices of an array of shape `to`. Places are linear positions if linear is 1, and indices in memory order if it is 0. The result is not
+ * to indices of an array of shape `to`. Places are linear positions if `linear` is 1, and indices in memory order if it is 0. The result is not
  * simplified: call sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                       const sett_tile_shape *from, const sett_tile_shape *to,
@@ -1753,7 +1753,7 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
     if (k == all.count) gap = 1;
     if (gap != 1 && before && (tiles || before->top) && stride > before->digit.stride &&
         stride % before->digit.stride == 0 && stride / before->digit.stride >= before->span) {
-      before->span = stride / before->digit.stride; /* the gap becomes padding of the digit below it */
+      before->span = stride / before->digit.stride; /* the gap becomes padding above the previous digit */
       gap = 1;
     }
     /* the gap becomes a digit of padding: of the first input or, in a tag, of the first input whose digits are all stacked */
@@ -1823,7 +1823,7 @@ SETT_INLINE int settp_layout_any_tile(settp_layout_any_tiles *out, int rank, con
     for (i = front; i < rank; ++i) out->tile[out->tiles][i - front] = rest[i];
     ++out->tiles;
   }
-  /* an outer tile of all dimensions must be padded up to a multiple of the next tile */
+  /* each tile must have at least as many dimensions as the next one: add dimensions of size 1 in front */
   for (i = out->tiles - 1; i-- > 0;)
     while (out->rank[i] < out->rank[i + 1]) {
       for (last = out->rank[i]++; last > 0; --last) out->tile[i][last] = out->tile[i][last - 1];
@@ -2147,7 +2147,7 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
   plain = form->kind != SETTP_LAYOUT_FORM_VALUES && settp_layout_form_to_digits(form, &i, &j) &&
           (form->owners || settp_layout_form_divides(form));
   if (!plain && !form->owners) {
-    /* exact: the form consists of bits and no sum carries, so a swizzle can be found without visiting points */
+    /* `exact`: the form consists of bits and no sum carries, so a swizzle can be found without visiting points */
     for (i = 0; i < form->ins; ++i) exact &= (form->in[i] & (form->in[i] - 1)) == 0;
     exact = exact && form->constant[0] == 0 && settp_layout_form_to_bits(&bits[0], 0);
     found = exact ? settp_layout_any_swizzle(&bits[0], &bits[1], &part)

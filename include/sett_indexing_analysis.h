@@ -281,12 +281,12 @@ typedef struct sett_analysis_list {
 typedef struct sett_analysis_op {
   int opcode;
   int operand; /* number of the operand. A map from the output has indices of this operand as results; a map from the operand has them as dimensions */
-  int operands; /* number of operands, that is, of entries of in */
+  int operands; /* number of operands, that is, of entries of the array `in` */
   /* Dimensions of each operand. concatenate reads the entries up to `operand`; gather and scatter read the entries of `operand` and of the indices;
    * other ops read only in[operand]. */
   const sett_analysis_list *in;
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
-  /* of broadcast, transpose, reverse and reduce; of concatenate and all-gather, the one dimension */
+  /* dimensions of broadcast, transpose, reverse and reduce; the one dimension of concatenate and all-gather */
   sett_analysis_list dimensions;
   sett_analysis_list start, stride; /* attributes of slice. Windows have `stride`, too */
   /* attributes of pad. Windows have low and high, too. Both may be negative */
@@ -349,7 +349,7 @@ typedef struct sett_analysis_store {
 } sett_analysis_store;
 
 typedef struct sett_analysis_kept {
-  int kind, results, replica, runtimes; /* as in sett_analysis_answer; text is the map `all` */
+  int kind, results, replica, runtimes; /* fields of sett_analysis_answer; `text` is its map `all`, printed */
   const char *reason, *text;
   size_t length;
   const sett_analysis_runtime *runtime;
@@ -359,7 +359,7 @@ typedef struct sett_analysis_kept {
 /* The different maps that were found, in the order in which they were found. {0} is the empty set. If one of them is UNDEFINED, or there are more
  * than 256, the set consists of one map, which is UNDEFINED. */
 typedef struct sett_analysis_set {
-  int count, followed; /* followed is used only while a graph is walked */
+  int count, followed; /* `followed` is used only while a graph is traversed */
   sett_analysis_kept *first, *last;
 } sett_analysis_set;
 
@@ -389,7 +389,8 @@ typedef struct sett_analysis_graph {
   int values, edges;
   const sett_analysis_value *value;
   const sett_analysis_edge *edge;
-  /* runtime[].operand is first + the number of the value. Graphs that call each other use different intervals of numbers */
+  /* In answers about this graph, runtime[].operand is `first` + the number of the value. Graphs that call each other use different intervals of
+   * numbers */
   int first;
 } sett_analysis_graph;
 
@@ -412,7 +413,8 @@ typedef struct sett_analysis_memory {
   /* for sett_analysis_pad_rows: row lengths stay a multiple of align elements. align is a power of two; 0 means the elements in one word of a bank */
   int64_t align;
   int64_t padding;
-  int64_t swizzle_every, swizzle_count, swizzle_unit; /* all at least 1; swizzle_count 0 means no swizzle */
+  /* each is at least 1, except that swizzle_count 0 means no swizzle */
+  int64_t swizzle_every, swizzle_count, swizzle_unit;
   /* CuTe's swizzle S<bits, base, shift>, applied to the position after padding and swizzle: the bits [base, base + bits) are XORed with the bits that
    * are `shift` higher. If shift < 0, the bits that are -shift higher are XORed with the bits [base, base + bits). xor_bits 0 means no swizzle */
   int64_t xor_bits, xor_base, xor_shift;
@@ -796,7 +798,7 @@ typedef struct settp_analysis_relation {
   /* these are used only while the equations are solved */
   unsigned char known[SETTP_ANALYSIS_VARS], joint[SETTP_ANALYSIS_VARS];
   sett_expr expr[SETTP_ANALYSIS_VARS];
-  int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* the bounds of expr */
+  int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* the bounds of the values of `expr` */
   int dims, ranges, constraints, rt_base;
   sett_map_variable variable[SETTP_ANALYSIS_VARS];
   sett_map_constraint constraint[2 * SETTP_ANALYSIS_VARS];
@@ -1415,7 +1417,8 @@ SETT_INLINE void settp_analysis_constrain(settp_analysis_relation *r, sett_expr 
 
 SETT_INLINE int64_t settp_analysis_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
 
-/* Set var = numerator floordiv step, for a numerator in [least, most]. Bounds of var that are not implied become constraints. */
+/* Set variable `var` to `numerator` floordiv `step`, for a numerator in [least, most]. Bounds of the variable that are not implied become
+ * constraints. */
 SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_expr numerator, int64_t least,
                                       int64_t most, int64_t step) {
   r->known[var] = 1;
@@ -1512,7 +1515,8 @@ SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
     for (i = 0; i < r->equations && !r->error; ++i)
       if (!r->equation[i].done) progress |= settp_analysis_step(r, &r->equation[i]);
     if (progress) continue;
-    for (i = 0; i < r->vars; ++i) /* auxiliary variables first, in the order in which they were made */
+    /* no equation can be solved: an unknown variable becomes a range, the auxiliary ones first, in the order in which they were made */
+    for (i = 0; i < r->vars; ++i)
       if (!r->known[(i + extras) % r->vars]) break;
     if (i == r->vars) break;
     settp_analysis_know(r, (i + extras) % r->vars, n + r->ranges++);
@@ -1716,7 +1720,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
     answer = settp_analysis_answer(answer.kind, answer.reason, map);
     return answer;
   }
-  /* a map from all results of first; the results after the index (replica, indices of runtime variables) are passed on unchanged */
+  /* a map from all results of `first`; the results after the index (replica, indices of runtime variables) are passed on unchanged */
   for (i = 0; i < first->all.results; ++i, ++v) {
     wide[v].name = NULL;
     wide[v].lo = INT64_MIN;
@@ -3520,7 +3524,7 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
     *way = *s;
     return 1;
   }
-  /* search an atom whose value is a fraction, preferably one with narrow bounds */
+  /* otherwise choose an atom whose value is a fraction, preferably one with narrow bounds */
   for (j = 1; j < p->monomials; ++j) {
     uint64_t w = (uint64_t)p->column[j].bound.hi - (uint64_t)p->column[j].bound.lo;
     if (p->below[j] == 1 || p->column[j].factors > 1 || (best && w >= width)) continue;
@@ -3858,8 +3862,8 @@ settp_map_proof_form_op(settp_map_proof *p, sett_expr e, const settp_map_proof_f
       f = settp_map_proof_times(p, settp_map_proof_quotient(p, a, b), b, 1);
       f = f ? settp_map_proof_mix(p, a, 1, f, -1, 0) : NULL;
       break;
-    case SETTP_MAP_MIN: /* a + min(0, b - a) */
-    case SETTP_MAP_MAX: /* b - min(0, b - a) */
+    case SETTP_MAP_MIN: /* min(a, b) = a + min(0, b - a) */
+    case SETTP_MAP_MAX: /* max(a, b) = b - min(0, b - a) */
       f = settp_map_proof_least(p, settp_map_proof_mix(p, b, 1, a, -1, 0));
       f = f ? settp_map_proof_mix(p, op == SETTP_MAP_MIN ? a : b, 1, f, op == SETTP_MAP_MIN ? 1 : -1, 0) : NULL;
       break;

@@ -78,7 +78,7 @@ class Region:
     pos: int
     arguments: List[Argument] = field(default_factory=list)
     ops: List[Op] = field(default_factory=list)
-    # the values that it reads from outside, each with the position of one use; None until free_values is called
+    # the values that the region reads from outside, each with the position of one use; None until free_values is called
     free: Optional[Dict[Key, int]] = None
 
 
