@@ -294,8 +294,8 @@ typedef struct sett_any_reordered {
   sett_tile_shape from, to;
   /* elements of the array; positions in memory up to the end of each layout (for a oneDNN tag, including its padding) */
   int64_t elements, from_places, to_places;
-  int64_t zeros; /* number of positions of b that hold no element, if b is a oneDNN tag; otherwise 0 */
-  /* number and maximum length of runs of elements that are contiguous in both layouts; -1 if b has more than 2^22 positions */
+  int64_t zeros; /* number of positions of layout `b` that hold no element, if `b` is a oneDNN tag; otherwise 0 */
+  /* number and maximum length of runs of elements that are contiguous in both layouts; -1 if layout `b` has more than 2^22 positions */
   int64_t runs, longest;
 } sett_any_reordered;
 /* Return 1 if both layouts are arrays in memory, and at least one is not a CuTe layout. (Two CuTe layouts may also be layouts of threads.) */
@@ -855,7 +855,8 @@ SETT_INLINE int settp_layout_form_both(const settp_layout_form *form, int i, int
   return ((int64_t)1 << (i - form->bit_at[in])) + ((int64_t)1 << (j - form->bit_at[in])) < form->in[in];
 }
 
-/* If there are two input bits that can both be 1 and whose bases have a common bit, write them and return 1. Then their XOR is not their sum. */
+/* If there are two input bits that can both be 1 and whose basis values have a common bit, write them and return 1. Then their XOR is not their sum.
+ */
 SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *first, int *second) {
   int o, bits = form->bit_at[form->ins];
   for (*second = 0; *second < bits; ++*second)
@@ -2618,7 +2619,7 @@ SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int targ
   const sett_any *layout = work->layout;
   const sett_notation *notation = &layout->notation;
   int64_t key[SETT_ANY_DIMS], stride[SETT_ANY_DIMS], inner[SETT_ANY_DIMS], step = 1;
-  int order[SETT_ANY_DIMS], i, j, ins = form->ins; /* the outermost dimension first */
+  int order[SETT_ANY_DIMS], i, j, ins = form->ins; /* `order`: the dimensions, the outermost one first */
   char letter[2] = {0, 0};
   for (i = 0; i < ins; ++i) {
     int64_t own;

@@ -410,7 +410,7 @@ enum {
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
-  /* for sett_analysis_pad_rows: row lengths stay a multiple of align elements. align is a power of two; 0 means the elements in one word of a bank */
+  /* for sett_analysis_pad_rows: row lengths stay a multiple of `align` elements, a power of two; 0 means the elements in one word of a bank */
   int64_t align;
   int64_t padding;
   /* each is at least 1, except that swizzle_count 0 means no swizzle */
@@ -1603,7 +1603,7 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   for (i = k = 0; i < r.vars && !r.error; ++i) k |= r.lo[i] > r.hi[i];
   if (k && (op->opcode == SETT_ANALYSIS_RESHAPE || op->opcode == SETT_ANALYSIS_BITCAST)) {
     r.rt_base = 0;
-    settp_analysis_solve_all(&r); /* finds errors of a reshape or bitcast that has no elements */
+    settp_analysis_solve_all(&r); /* this call finds errors of a reshape or bitcast that has no elements */
   }
   if (k && !r.error) return settp_analysis_answer(r.kind, r.reason, sett_map_empty());
   if (!r.error) {
@@ -1772,7 +1772,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const
   if (map.kind != SETT_MAP_FAILED) tidy.all = map;
   if (tidy.all.kind != SETT_MAP_DEFINED) return settp_analysis_answer(answer->kind, answer->reason, tidy.all);
   for (k = 0; k < tidy.runtimes; ++k) kept[k] = (unsigned char)!drop;
-  while (drop && changed) { /* if a variable is used, the variables that its own index needs are used, too */
+  while (drop && changed) { /* if a runtime variable is used, the ones that its own index needs are used, too */
     shorter = settp_analysis_keep(arena, &tidy, kept);
     map = sett_map_remove_unused(arena, shorter.all, SETT_MAP_RTS, removed);
     changed = 0;
@@ -2424,9 +2424,9 @@ typedef struct settp_analysis_phases {
   /* row: elements of a row; span: number of positions of the array or, without memory->dims, up to the end of the last access */
   int64_t bits, row, span;
   int64_t widest;       /* number of elements of the widest access */
-  const int64_t *count; /* number of phases of each map */
-  const int64_t *width; /* number of elements of an access of each map */
-  const int *lane;      /* number of lanes in a phase of each map */
+  const int64_t *count; /* for each map: number of phases */
+  const int64_t *width; /* for each map: number of elements of an access */
+  const int *lane;      /* for each map: number of lanes in a phase */
   int64_t *position;
 } settp_analysis_phases;
 
@@ -2854,9 +2854,9 @@ typedef struct settp_map_proof_column {
   sett_map_interval bound;
   /* columns of the factors, ascending; an atom has one factor, itself */
   int factors, factor[SETTP_MAP_PROOF_FACTORS];
-  int kind;                                  /* if the column is an atom: the atom's kind */
-  int64_t of;                                /* VARIABLE: number of the variable; OTHER: handle of the expression */
-  const settp_map_proof_form *upper, *lower; /* QUOTIENT: floor(upper / lower); LEAST: min(0, upper) */
+  int kind;   /* if the column is an atom: the atom's kind */
+  int64_t of; /* kind VARIABLE: number of the variable; kind OTHER: handle of the expression */
+  const settp_map_proof_form *upper, *lower; /* kind QUOTIENT: floor(upper / lower); kind LEAST: min(0, upper) */
 } settp_map_proof_column;
 
 typedef struct settp_map_proof_row { /* form = 0 if equal is 1, otherwise form >= 0 */
@@ -3256,7 +3256,7 @@ SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
 typedef struct settp_map_proof_tableau {
   int n, m;
   int64_t *k, *below, *lo, *hi, *value; /* value of each column's variable: one of its bounds, or 0 */
-  int *row, *column;                    /* the variable of each row and of each column */
+  int *row, *column;                    /* the number of each row's variable, and of each column's variable */
 } settp_map_proof_tableau;
 
 SETT_INLINE void settp_map_proof_reduce(int64_t *k, int64_t *below, int n) {

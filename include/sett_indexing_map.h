@@ -408,7 +408,7 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
 /* The answer to a question; see ANSWERS in the manual. A no has a witness, unless its reason alone proves it ("there are more points than
  * images"). Arrays are in the arena. */
 typedef struct sett_map_answer {
-  int yes, no;        /* yes is 1 if yes is proved, no is 1 if no is proved */
+  int yes, no;        /* `yes` is 1 if the answer is proved to be yes; `no` is 1 if it is proved to be no */
   const char *reason; /* why the answer is not yes; "" if it is yes */
   /* the witness of a no, or NULL. If `point` and `other` are set: two points with the same image. If only `point` is set: a point whose image is
    * outside the box, or where two compared maps differ. */
@@ -436,7 +436,7 @@ typedef struct sett_map_stride {
   int64_t stride, align; /* `stride` is 0 and `align` is 1 if `linear` is 0 */
   int linear;
 } sett_map_stride;
-/* Write one entry per result to out. Return 0 or an error. */
+/* Write one entry per result to `out`. Return 0 or an error. */
 SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
 /* Return a map with the simplified results and the bounds of map. Its constraints are the tests that a program needs at run time: the constraints that
@@ -1181,7 +1181,7 @@ SETT_INLINE const char *settp_map_name_store(sett_map_arena *arena, const char *
 
 typedef struct settp_map_out {
   char *text;
-  size_t capacity, length, most; /* most: an expression stops being printed when the text has this length */
+  size_t capacity, length, most; /* `most`: the length of the text at which the printing of an expression stops */
   int divisors;                  /* number of divisors, in the expressions printed so far, that are not constants */
 } settp_map_out;
 
@@ -2600,7 +2600,7 @@ typedef struct settp_map_alike {
   uint32_t hash, spare;
 } settp_map_alike;
 
-/* a computed quotient: floor(lin / c) = value. value is SETTP_MAP_NONE while it is being computed */
+/* a computed quotient: floor(lin / c) = `value`, which is SETTP_MAP_NONE while it is being computed */
 typedef struct settp_map_memo {
   int64_t c;
   int32_t lin, value, next;
@@ -3301,7 +3301,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, i
   return r;
 }
 
-/* I7: return the interval of a form with a minimum or maximum, computed from its two sides. */
+/* I7: return the interval of a form with a minimum or maximum, computed from its two sides: in each, one operand takes the place of the minimum or
+ * maximum. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t x, y;
   int count, op;
@@ -3713,7 +3714,7 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   return settp_map_atom_push(e);
 }
 
-/* 1 if floor(lin / c) is a name of quotient q */
+/* Return 1 if floor(lin / c) is a name of quotient q */
 SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t f = e->atom[q].form;
   while (f >= 0 && (e->form[f].lin != lin || e->form[f].c != c)) f = e->form[f].next;
@@ -4742,7 +4743,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   add = settp_map_lin_multiples(e, a, b, &rest);
   if (add < 0) return SETTP_MAP_NONE;
   if (rest != a) return settp_map_lin_mix(e, add, 1, settp_map_divide_by(e, rest, b), 1, 0);
-  for (j = -1; j <= 1; ++j) /* S3: j * b <= a < (j + 1) * b */
+  for (j = -1; j <= 1; ++j) /* S3: floor(a / b) = j if j * b <= a < (j + 1) * b */
     if (settp_map_at_least(e, settp_map_lin_mix(e, a, 1, b, -j, 0), 0) &&
         settp_map_at_least(e, settp_map_lin_mix(e, b, j + 1, a, -1, 0), 1))
       return settp_map_lin_constant(e, j);
@@ -5578,7 +5579,7 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
       const settp_map_atom *a = e->atom + t.atom;
       int64_t lo = t.k, hi = t.k, own;
       for (k = 0; k < n && !settp_map_lin_coefficient(e, x->leaf[k], t.atom); ++k) {}
-      if (k < n) continue; /* an earlier leaf contains this atom, so its turn is over */
+      if (k < n) continue; /* an earlier leaf contains this atom, so the atom was treated there */
       for (k = 0; k < x->leaves; ++k) {
         own = settp_map_lin_coefficient(e, x->leaf[k], t.atom);
         if (own < lo) lo = own;
@@ -7963,7 +7964,7 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
       continue;
     }
     if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_MAP_KEEP;
-    /* C2: Q(F, m) + A in [lo, hi] is F + m * A in [lo * m, hi * m + m - 1] */
+    /* C2: Q(F, m) + A in [lo, hi] means that F + m * A is in [lo * m, hi * m + m - 1] */
     for (i = 0; i < e->lin[p].count && next < 0; ++i) {
       settp_map_term t = e->term[e->lin[p].first + i];
       if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
@@ -7981,7 +7982,8 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
         break;
       }
     }
-    for (i = 0; i < e->lin[p].count && next < 0; ++i) /* C3: p in [g * a, g * b + g - 1] is Q(p, g) in [a, b] */
+    /* C3: p in [g * a, g * b + g - 1] means that Q(p, g) is in [a, b] */
+    for (i = 0; i < e->lin[p].count && next < 0; ++i)
       for (j = i; j < e->lin[p].count && next < 0; ++j) {
         int64_t a, b;
         int32_t whole;
@@ -8021,7 +8023,7 @@ typedef struct settp_map_test {
   int constraints;
 } settp_map_test;
 
-/* Compile the constraints. list has their nodes in the order of the constraints. Return 0 if the arena is full. */
+/* Compile the constraints. `list` has their nodes in the order of the constraints. Return 0 if the arena is full. */
 SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, const settp_map_list *list,
                                     const sett_map_constraint *constraint, int constraints) {
   uint32_t i, n = 0;
@@ -8275,7 +8277,8 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
   return n;
 }
 
-/* Print a form. Return a number that orders forms by their nodes without a constant, then by their subtractions. Return 0 if the print fails. */
+/* Print a form. Return a number by which forms are sorted: first by the number of nodes of their prints, without a constant, then by the number of
+ * subtractions. Return 0 if the print fails. */
 SETT_INLINE int64_t settp_map_constraint_size(settp_map_engine *e, int32_t l) {
   int64_t n = settp_map_print(e, l), k;
   const settp_map_node *node = settp_map_at(e->arena, n ? e->lin[l].expr : 0);
