@@ -189,7 +189,7 @@ SETT_PUBLIC const char *sett_message(int error);
 /* ---- a layout in any notation ---- */
 enum { SETT_ANY_NOTATION, SETT_ANY_XLA, SETT_ANY_IREE };
 enum { SETT_ANY_DIMS = 24, SETT_ANY_POINTS = 3 };
-/* A layout. kind says which of shape, nested and notation is in use. */
+/* A layout. `kind` says which of the fields `shape`, `nested` and `notation` is in use. */
 typedef struct sett_any {
   int kind, error;
   int64_t column; /* column of the error in the text, counted from 1 */
@@ -1184,7 +1184,7 @@ SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_no
     }
 }
 
-/* Return the form of a layout. flat: the modes of CuTe are one integer. linear: a linear layout keeps its direction. */
+/* Return the form of a layout. `flat`: the modes of CuTe are one integer. `linear`: a linear layout keeps its direction. */
 SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
   settp_layout_form *form = (settp_layout_form *)settp_map_take(arena, sizeof *form);
   if (!form) return NULL;
@@ -1478,7 +1478,7 @@ SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
 /* The state of a conversion: the form, the text of the result, and the answer. */
 typedef struct settp_layout_any_work {
   sett_map_arena *arena;
-  /* source: the form before any change, from which the values of a witness are computed */
+  /* `source`: the form before any change, from which the values of a witness are computed */
   settp_layout_form *form, *source;
   const sett_any *layout;
   settp_notation_writer writer;
@@ -2030,7 +2030,7 @@ SETT_INLINE int settp_layout_form_divides(const settp_layout_form *form) {
   return 1;
 }
 
-/* Find a swizzle under which the form is a shape:stride layout. If there is one, change the form to that layout and return 1. spare is memory for
+/* Find a swizzle under which the form is a shape:stride layout. If there is one, change the form to that layout and return 1. `spare` is memory for
  * another form. */
 SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_form *spare, sett_notation_part *part) {
   uint64_t all = 0, under[SETTP_LAYOUT_FORM_WIDTH], constant;

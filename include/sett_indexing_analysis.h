@@ -367,7 +367,7 @@ typedef struct sett_analysis_set {
 enum { SETT_ANALYSIS_ANY, SETT_ANALYSIS_CONSTANT, SETT_ANALYSIS_IOTA };
 typedef struct sett_analysis_value {
   sett_analysis_list dims;
-  /* SETT_ANALYSIS_CONSTANT: every element equals number. SETT_ANALYSIS_IOTA: an element equals its index in dimension `number` */
+  /* SETT_ANALYSIS_CONSTANT: every element equals `number`. SETT_ANALYSIS_IOTA: an element equals its index in dimension `number` */
   int known;
   int64_t number;
 } sett_analysis_value;
@@ -377,7 +377,7 @@ typedef struct sett_analysis_edge {
   int user, source;
   /* 1: the op only moves elements (copy, transpose, slice, ..), so known elements of the source are known in the user, too */
   int moves;
-  /* the op that makes user; its `operand` is the number of the operand that is source. get-tuple-element and similar ops are elementwise */
+  /* the op that makes `user`; its `operand` is the number of the operand that is `source`. get-tuple-element and similar ops are elementwise */
   const sett_analysis_op *op;
   const int *operand; /* the values that are the operands of op, -1 for none; runtime variables are read from these */
   /* only if op is NULL, for a call: the maps from the user's index to the source's index (down), and from the source's to the user's (up) */
@@ -428,7 +428,7 @@ typedef struct sett_analysis_memory {
  *     group, apart:                      group is at least 2 if the lanes of the worst warp form groups of `group` lanes with one stride, and the groups
  *                                        are `apart` elements apart; otherwise group is 0. */
 typedef struct sett_analysis_coalescing {
-  int error, whole; /* whole is 1 if all warps were visited, and 0 if there were too many points */
+  int error, whole; /* `whole` is 1 if all warps were visited, and 0 if there were too many points */
   int64_t warps, bits, transactions, least;
   int64_t worst, worst_least, worst_bits, stride, apart;
   int strided, group;
@@ -482,8 +482,8 @@ SETT_PUBLIC sett_map sett_analysis_replica(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
 /* Return only the index map of sett_analysis_from_output: from output indices to operand indices. */
 SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
-/* Compose two answers: apply first, then second to its results. Ranges and runtime variables are those of second, then those of first. The caller
- * gives different numbers to different operands in runtime[].operand. */
+/* Compose two answers: apply `first`, then `second` to its results. Ranges and runtime variables are those of `second`, then those of `first`. The
+ * caller gives different numbers to different operands in runtime[].operand. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second);
 /* Simplify an answer and remove unused ranges. With drop, also remove unused runtime variables. */
@@ -810,7 +810,7 @@ SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* Add `a` to *
   return 1;
 }
 
-/* Multiply a and b; return 0 if the product overflows. */
+/* Multiply `a` and `b`; return 0 if the product overflows. */
 SETT_INLINE int settp_analysis_product(int64_t a, int64_t b, int64_t *product) {
   int negative = (a < 0) != (b < 0);
   if (a == INT64_MIN || b == INT64_MIN) return 0;
@@ -2837,9 +2837,9 @@ enum {
   SETTP_MAP_PROOF_FACTORS = 4,
   SETTP_MAP_PROOF_ROWS = 320,
   SETTP_MAP_PROOF_SPLITS = 40,
-  SETTP_MAP_PROOF_STEPS = 96,   /* maximum substitutions in one system */
+  SETTP_MAP_PROOF_STEPS = 96,   /* maximum number of substitutions in one system of rows */
   SETTP_MAP_PROOF_PIVOTS = 300, /* maximum pivots of the simplex method in one system */
-  SETTP_MAP_PROOF_CASES = 160,  /* maximum systems for one question */
+  SETTP_MAP_PROOF_CASES = 160,  /* maximum number of systems of rows for one question */
   SETTP_MAP_PROOF_NEST = 24,    /* maximum depth of nested cases */
   SETTP_MAP_PROOF_FEW_CASES = 12
 };
@@ -2859,7 +2859,7 @@ typedef struct settp_map_proof_column {
   const settp_map_proof_form *upper, *lower; /* kind QUOTIENT: floor(upper / lower); kind LEAST: min(0, upper) */
 } settp_map_proof_column;
 
-typedef struct settp_map_proof_row { /* form = 0 if equal is 1, otherwise form >= 0 */
+typedef struct settp_map_proof_row { /* form = 0 if `equal` is 1, otherwise form >= 0 */
   const settp_map_proof_form *form;
   int equal;
 } settp_map_proof_row;
@@ -2875,7 +2875,8 @@ typedef struct settp_map_proof {
   sett_map_evaluator evaluator; /* evaluates map */
   const sett_map_fact *fact;
   int monomials, rows, splits, cases, most, quiet, ended, zero, strict, empty, found;
-  const unsigned char *fixed; /* 1 for a variable whose value is fixed (in point); NULL: no variable is fixed */
+  /* 1 for a variable that is fixed, with its value in `point`; NULL: no variable is fixed */
+  const unsigned char *fixed;
   int64_t *point, *side;
   int *variable;                        /* the column of each variable, or 0 if it has none */
   const settp_map_proof_form **instead; /* the form that replaces each variable, or NULL */
@@ -2953,7 +2954,7 @@ SETT_INLINE int settp_map_proof_column_new(settp_map_proof *p, int kind, int64_t
   return p->monomials++;
 }
 
-/* Return the column that is the product of columns a and b, or -1. A missing column is made only if add is 1. */
+/* Return the column that is the product of columns a and b, or -1. A missing column is made only if `add` is 1. */
 SETT_INLINE int settp_map_proof_column_times(settp_map_proof *p, int a, int b, int add) {
   settp_map_proof_column x = p->column[a], *y = p->column + b;
   int i, j, k;
@@ -3059,7 +3060,7 @@ SETT_INLINE void settp_map_proof_row_ends(settp_map_proof *p) {
     if (b.lo != INT64_MIN && b.lo != INT64_MAX && b.lo > -INT64_MAX)
       settp_map_proof_row_add(p, settp_map_proof_single(p, j, 1, -b.lo), 0);
     if (b.hi != INT64_MAX && b.hi != INT64_MIN) settp_map_proof_row_add(p, settp_map_proof_single(p, j, -1, b.hi), 0);
-    /* x * x >= x and x * x >= -x */
+    /* for a square, add the facts x * x >= x and x * x >= -x */
     if (p->column[j].factors == 2 && p->column[j].factor[0] == p->column[j].factor[1]) {
       const settp_map_proof_form *square = settp_map_proof_single(p, j, 1, 0);
       const settp_map_proof_form *root = settp_map_proof_single(p, p->column[j].factor[0], 1, 0);
@@ -3758,7 +3759,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof
   sign = r.lo > 0 ? 1 : r.hi < 0 ? -1 : 0;
   if (!sign && settp_map_proof_never(p, settp_map_proof_mix(p, lower, -1, NULL, 0, 0), 0)) sign = 1;
   if (!sign && settp_map_proof_never(p, lower, 0)) sign = -1;
-  if (!sign) { /* the sign of lower is not known, and where lower is 0 there is no value */
+  if (!sign) { /* the sign of `lower` is not known, and where `lower` is 0 there is no value */
     if (p->strict && !settp_map_proof_never(p, lower, 1)) p->zero = 1;
     settp_map_proof_split_add(p, settp_map_proof_mix(p, lower, 1, NULL, 0, -1), NULL,
                               settp_map_proof_mix(p, lower, -1, NULL, 0, -1), NULL);
@@ -3776,7 +3777,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof
   if (!j) {
     r = settp_map_interval_op(SETTP_MAP_FLOORDIV, settp_map_proof_form_interval(p, upper),
                               settp_map_proof_form_interval(p, lower));
-    if (sign) { /* lower is at least 1, so the quotient has the sign of upper, and its magnitude is not larger */
+    if (sign) { /* `lower` is at least 1, so the quotient has the sign of `upper`, and its magnitude is not larger */
       sett_map_interval u = settp_map_proof_form_interval(p, upper);
       r = settp_map_interval_meet(r, settp_map_interval(u.lo < 0 ? u.lo : 0, u.hi < 0 ? -1 : u.hi));
     }

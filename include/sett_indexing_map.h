@@ -1080,7 +1080,7 @@ SETT_INLINE int settp_map_letter(char c) { return (c >= 'a' && c <= 'z') || (c >
 
 SETT_INLINE int settp_map_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Return 1 if two names are equal: b has n characters, a ends with a zero byte. */
+/* Return 1 if two names are equal: `b` has n characters, `a` ends with a zero byte. */
 SETT_INLINE int settp_map_same(const char *a, const char *b, size_t n) {
   size_t i;
   for (i = 0; i < n; ++i)
@@ -2576,7 +2576,7 @@ typedef struct settp_map_form {
 typedef struct settp_map_atom {
   /* c: the divisor of a quotient. A variable x with residue class r modulo c has the atom (x - r) / c */
   int64_t lo, hi, c;
-  int64_t r;        /* r of such a variable; for a xor that was made from a bit, the number of this bit */
+  int64_t r; /* of a variable: its residue r (see c). Of a xor that was made from a bit: the number of this bit */
   uint64_t support; /* bit i: the atom depends on a variable whose index modulo 64 is i */
   int64_t weight;
   int32_t kind, op; /* op: the operation, if kind is SETTP_MAP_ATOM_OTHER */
@@ -2626,7 +2626,7 @@ typedef struct settp_map_engine {
       rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask;       /* number of buckets of each table minus 1; the tables grow */
-  int32_t memo_first;  /* entries of memo with a smaller index are no longer valid */
+  int32_t memo_first;  /* entries of `memo` with a smaller index are no longer valid */
   int32_t alike_known; /* entries of `alike` with a smaller index are already in the buckets (alike_bucket) */
   int32_t zero;        /* the form 0, or SETTP_MAP_NONE if there is none yet */
   int32_t *variable;   /* the atom of each variable, or SETTP_MAP_NONE */
@@ -2892,7 +2892,7 @@ SETT_INLINE int32_t settp_map_lin_scale(settp_map_engine *e, int32_t a, int64_t 
   return settp_map_lin_make(e, constant, (int32_t)(out - (e->term + e->terms)));
 }
 
-/* Return form a with every coefficient divided by g, which divides all of them, and with a new constant. */
+/* Return the form `a` with every coefficient divided by g, which divides all of them, and with a new constant. */
 SETT_INLINE int32_t settp_map_lin_shrink(settp_map_engine *e, int32_t a, int64_t g, int64_t constant) {
   int32_t i, n;
   if (a < 0) return SETTP_MAP_NONE;
@@ -3407,7 +3407,7 @@ SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t 
 /* Compute the values of the atoms of l, and of the atoms that these depend on, at the further samples. */
 SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   int32_t i = settp_map_more_want(e, l, SETTP_MAP_NONE), list = SETTP_MAP_NONE;
-  for (; i >= 0; --i) { /* atoms that others depend on come first */
+  for (; i >= 0; --i) { /* put each atom on the list behind the atoms that it depends on */
     settp_map_atom *x = e->atom + i;
     if (!x->wanted) continue;
     x->wanted = 0;
@@ -3908,7 +3908,7 @@ SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, con
   return sum;
 }
 
-/* Return a bound for the magnitude of op(x, y) from bounds a and b of the operands. A quotient has the bound of its dividend. */
+/* Return a bound for the magnitude of op(x, y) from bounds `a` of x and `b` of y. A quotient has the bound of its dividend. */
 SETT_INLINE int64_t settp_map_other_most(int op, int64_t a, int64_t b) {
   if (op == SETTP_MAP_MUL) return settp_map_sat_mul(a, b);
   if (op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) return a > b ? a : b;
@@ -4161,7 +4161,8 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
       if (!pass) { /* R7: in the first pass over the candidates g, floor(R / g) must be a number */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
-      } else { /* in the second pass, floor(R / g) must be a known form, because a new atom for it does not pay */
+        /* R7: in the second pass over the candidates g, floor(R / g) must be a known form, because a new atom for it does not pay */
+      } else {
         q = settp_map_quotient_known(e, r, g);
         if (q < 0) q = settp_map_alike_find(e, r, g);
       }
@@ -6107,7 +6108,7 @@ SETT_INLINE int settp_map_print_searches(const settp_map_engine *e) {
   return e->prints < SETTP_MAP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_MAP_LINS_MAX / 2;
 }
 
-/* Return 1 if the print of form a precedes that of form b. */
+/* Return 1 if the print of form `a` precedes that of form `b`. */
 SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) {
   return settp_map_print(e, a) && settp_map_print(e, b) &&
          settp_map_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
@@ -6273,7 +6274,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
       settp_map_term t = e->term[e->lin[l].first + j];
       int64_t s = t.k < 0 ? -t.k : t.k, m;
       int32_t f, w, n = 0;
-      int digit = 1; /* 1 while F - m * q may be in [0, m - 1] */
+      int digit = 1; /* `digit`: 1 as long as F - m * q may be a digit, that is, in [0, m - 1] */
       sett_map_interval r;
       if (s >= size || (e->atom[t.atom].support & other) || size % s) continue;
       for (a = 0; a < tried && seen[a] != s; ++a) {}
@@ -8814,7 +8815,8 @@ SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *
   return total;
 }
 
-/* Return 1 if map a is smaller than b: it has fewer nodes, or equally many and precedes b in an order that depends only on the expressions. */
+/* Return 1 if map `a` is smaller than map `b`: it has fewer nodes, or equally many and precedes b in an order that depends only on the expressions.
+ */
 SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, const sett_map *b) {
   int64_t x = settp_map_tree_nodes(arena, a), y = settp_map_tree_nodes(arena, b);
   int i, order = 0;
@@ -10012,7 +10014,7 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   sett_map all, next;
   unsigned char *used = (unsigned char *)settp_map_take(arena, (size_t)n + 9);
   if (!used || lo == INT64_MIN || hi == INT64_MAX) return 0;
-  /* groups begin at values that are congruent to base modulo c */
+  /* groups begin at values that are congruent to `base` modulo c */
   base = negative ? settp_map_mod(settp_map_mod(offset, c) + 1, c) : settp_map_mod(-settp_map_mod(offset, c), c);
   exact = settp_map_mod(settp_map_mod(lo, c) - base, c) == 0 && settp_map_mod(settp_map_mod(hi, c) + 1 - base, c) == 0;
   /* groups may also begin at `lo` if whole groups then fill the interval */
@@ -10089,7 +10091,7 @@ SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, i
   return 0;
 }
 
-/* An equation: a primitive form without constant equals value, which is an expression of the results. */
+/* An equation: a primitive form without constant equals `value`, which is an expression of the results. */
 typedef struct settp_map_equation {
   int32_t lin;
   sett_expr value;
@@ -10766,7 +10768,7 @@ SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int resul
 typedef struct settp_map_study {
   sett_map s;      /* the simplified map */
   sett_expr *back; /* each variable as an expression of the results */
-  int left;        /* 1: back is correct at every image; 0: no such expressions were found */
+  int left;        /* 1: `back` is correct at every image; 0: no such expressions were found */
   int error;
   /* the matrix of the map if every result bit is a sum of variable bits modulo 2; otherwise NULL */
   const settp_map_matrix *matrix;
@@ -11631,7 +11633,7 @@ SETT_INLINE void settp_map_c_number(settp_map_c *c, int64_t value) {
 
 SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring);
 
-SETT_INLINE int settp_map_log2(int64_t v) { /* k if v is 2^k, otherwise -1 */
+SETT_INLINE int settp_map_log2(int64_t v) { /* Return k if v is 2^k, otherwise -1 */
   int n = 0;
   if (v <= 0 || (v & (v - 1))) return -1;
   while (v > 1) v >>= 1, ++n;
