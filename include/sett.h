@@ -197,7 +197,7 @@ typedef struct sett_any {
   sett_nested_layout nested;
   sett_notation notation;
 } sett_any;
-/* The answer of a comparison or conversion. yes and no are 1 if proved; if both are 0, reason says why it is not decided. A no has a witness
+/* The answer of a comparison or conversion. `yes` and `no` are 1 if proved; if both are 0, `reason` says why it is not decided. A no has a witness
  * unless the reason alone explains it, such as "different sizes". A witness is some points, and in `a` the values of the first layout there. For
  * sett_any_same, `b` is the second layout's value at the first point. */
 typedef struct sett_any_answer {
@@ -246,8 +246,8 @@ enum {
   SETT_ANY_TO_IREE,
   SETT_ANY_TARGETS
 };
-/* The result of sett_any_convert. If answer.yes is 1, layout is the result. If answer.no is 1, no layout of that notation is this function; the witness
- * of the no, if there is one, is points whose values show this. */
+/* The result of sett_any_convert. If answer.yes is 1, `layout` is the result. If answer.no is 1, no layout of that notation is this function; the
+ * witness of the no, if there is one, is points whose values show this. */
 typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
@@ -566,8 +566,8 @@ SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
   return sett_map_make(arena, layout->rank, 0, 0, variable, 3, result, constraints, constraint);
 }
 
-/* Vary one id while all other ids are 0. Write for each result: in stride, the first id with a value other than 0; in step, this value; in tile, the
- * largest value divided by step, plus 1. Return 0 if a value does not exist, is negative, or is no multiple of step. */
+/* Vary one id while all other ids are 0. Write for each result: in `stride`, the first id with a value other than 0; in `step`, this value; in
+ * `tile`, the largest value divided by step, plus 1. Return 0 if a value does not exist, is negative, or is no multiple of step. */
 SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable,
                                       int64_t *stride, int64_t *step, int64_t *tile) {
   int64_t result[SETT_NESTED_MAX_RANK], id;
@@ -741,7 +741,7 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
 
 /* A layout as a function from inputs to outputs.
  *     DIGITS:  each output is a constant plus a sum of ((input / low) mod size) * stride.
- *     BITS:    each output is a constant XOR the bases of those input bits that are 1.
+ *     BITS:    each output is a constant XOR the basis values of those input bits that are 1.
  *     VALUES:  neither of these, but the value at a point can be computed. */
 enum { SETTP_LAYOUT_FORM_VALUES, SETTP_LAYOUT_FORM_DIGITS, SETTP_LAYOUT_FORM_BITS };
 enum { SETTP_LAYOUT_FORM_MOST = 256, SETTP_LAYOUT_FORM_WIDTH = 63 };
@@ -1523,8 +1523,8 @@ SETT_INLINE void settp_layout_any_list(settp_layout_any_work *work, int i,
   settp_layout_any_number(work, value);
 }
 
-/* Convert bits to digits, if no two bits that can both be 1 have bases with a common bit, so that XOR is addition. Otherwise return 0 and write such
- * a pair of bits. */
+/* Convert bits to digits, if no two bits that can both be 1 have basis values with a common bit, so that XOR is addition. Otherwise return 0 and
+ * write such a pair of bits. */
 SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first, int *second) {
   int i, o, in, bits = form->bit_at[form->ins];
   if (form->kind == SETTP_LAYOUT_FORM_DIGITS) return 1;
@@ -1573,8 +1573,8 @@ SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const i
   return table;
 }
 
-/* Write a table of offsets, with a swizzle undone unless it is NULL, as a constant and digits. Return 1 and write them to made. Each digit is as
- * large as possible, and adjacent ones are merged, so if these digits fail, no others succeed. shape: digits must divide the size of their input.
+/* Write a table of offsets, with a swizzle undone unless it is NULL, as a constant and digits. Return 1 and write them to `made`. Each digit is as
+ * large as possible, and adjacent ones are merged, so if these digits fail, no others succeed. `shape`: digits must divide the size of their input.
  * Otherwise return 0; *at is the first point whose offset is not the sum of its digits, or -1. */
 SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *table, const int64_t *box,
                                        int64_t points, const sett_notation_part *part, int shape, int64_t *at) {

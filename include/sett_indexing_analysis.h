@@ -277,7 +277,7 @@ typedef struct sett_analysis_list {
 
 /* An op as numbers, with HLO's names. Lists that an op does not use stay empty. A list that an op uses may be empty, too: an empty stride,
  * base_dilation or window_dilation means ones; an empty low, high, interior or reversal means zeros (but pad requires low and high); an empty layout
- * means row-major. groups 0 means 1. */
+ * means row-major. A number of groups of 0 means 1. */
 typedef struct sett_analysis_op {
   int opcode;
   int operand; /* number of the operand. A map from the output has indices of this operand as results; a map from the operand has them as dimensions */
@@ -460,8 +460,8 @@ typedef struct sett_analysis_best {
 } sett_analysis_best;
 
 /* The tile of the operand that an output tile needs. It begins at `offset`, a function of the tile's number in each dimension, and has `size`
- * elements with `stride` in each dimension. The last tile may be cut by the end of the array. If there is no such tile, error or reason says why,
- * results is 0 and offset is UNDEFINED. */
+ * elements with `stride` in each dimension. The last tile may be cut by the end of the array. If there is no such tile, `error` or `reason` says why,
+ * `results` is 0 and `offset` is UNDEFINED. */
 typedef struct sett_analysis_tile {
   int error, results;
   const char *reason;
@@ -505,9 +505,9 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, cons
                                                      int from_output);
 SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop);
-/* For each value v, write the maps between root and v over all paths to set[v]. With from_root they lead from root to v. Otherwise they lead from v
- * to root: to the elements of root that are computed from those of v. The contents of the arena are preserved; what the function adds is removed.
- * Return 0 or an error. If edge is not NULL, *edge is then the edge of the error, or -1. */
+/* For each value v, write the maps between value `root` and v over all paths to set[v]. With `from_root` they lead from `root` to v. Otherwise they
+ * lead from v to `root`: to the elements of `root` that are computed from those of v. The contents of the arena are preserved; what the function adds
+ * is removed. Return 0 or an error. If `edge` is not NULL, *edge is then the edge of the error, or -1. */
 SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge);
 /* Count the transactions that each warp needs, and the fewest that could transfer its elements. A transaction is an aligned block of `transaction`
@@ -558,8 +558,8 @@ SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
 /* Return the opcode with that name, or SETT_ANALYSIS_NONE. */
 SETT_PUBLIC int sett_analysis_opcode_find(const char *name);
 SETT_PUBLIC const char *sett_analysis_opcode_name(int opcode);
-/* Write the indices of the operand of a reshape as expressions of the indices of its output. index has one expression per dimension of out, with
- * values from 0 to size - 1. result receives one expression per dimension of in. Return 0 or an error; after an error, the results are failed
+/* Write the indices of the operand of a reshape as expressions of the indices of its output. `index` has one expression per dimension of `out`, with
+ * values from 0 to size - 1. `result` receives one expression per dimension of `in`. Return 0 or an error; after an error, the results are failed
  * expressions. */
 SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result);
@@ -1203,7 +1203,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
 }
 
 /* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. If the
- * variable is not clamped, last may be -1 (no valid value): for a window of size 1 along a dimension of size 0. */
+ * variable is not clamped, `last` may be -1 (no valid value): for a window of size 1 along a dimension of size 0. */
 SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
   int var = settp_analysis_var(r, 0, last), k = r->rts++;
   if (last < (clamped ? 0 : -1)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1239,8 +1239,8 @@ SETT_INLINE void settp_analysis_dynamic(settp_analysis_relation *r) {
   }
 }
 
-/* gather and scatter. `large` is operand 0 of gather, or the output of scatter. `few` is the output of gather, or the updates of scatter. few has the
- * window dimensions (offset_dims) and, in order, the dimensions of the indices except index_vector_dim. */
+/* gather and scatter. `large` is operand 0 of gather, or the output of scatter. `few` is the output of gather, or the updates of scatter. `few` has
+ * the window dimensions (offset_dims) and, in order, the dimensions of the indices except index_vector_dim. */
 SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int scatter = op->opcode == SETT_ANALYSIS_SCATTER, inputs = scatter ? op->operands / 2 : 1, at, j, k;
@@ -2218,8 +2218,8 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   }
 }
 
-/* Count the different units of `size` bits that some lanes access, from lane `first` on; bits is the size of an element. If bits is 0, size counts
- * elements, and only the first element of an access is considered. unit receives the sorted numbers of the units. */
+/* Count the different units of `size` bits that some lanes access, from lane `first` on; `bits` is the size of an element. If `bits` is 0, `size`
+ * counts elements, and only the first element of an access is considered. `unit` receives the sorted numbers of the units. */
 SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, int lanes, int64_t bits, int64_t size,
                                      int64_t *unit) {
   int i, j, n = 0;
@@ -3949,8 +3949,8 @@ SETT_INLINE int settp_map_proof_turn(settp_map_proof *p, const sett_map_constrai
   return turn;
 }
 
-/* Return 1 if form is a multiple of c for all residues of its atoms. Return 0 if it is not, if c > 1024, or if there are more than 4096 combinations
- * of residues. */
+/* Return 1 if `form` is a multiple of c for all residues of its atoms. Return 0 if it is not, if c > 1024, or if there are more than 4096
+ * combinations of residues. */
 SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_map_proof_form *form, int64_t c) {
   int atom[SETTP_MAP_PROOF_COLUMNS], i, j, n = 0;
   int64_t residue[SETTP_MAP_PROOF_COLUMNS], cases = 1;

@@ -308,8 +308,8 @@ SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length);
 
 /* ---- text ---- */
 SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write at most capacity bytes, including a final zero byte if capacity > 0. Return the length of the whole text without the zero byte. The text of a
- * failed map or expression is its error. */
+/* Write at most `capacity` bytes, including a final zero byte if `capacity` > 0. Return the length of the whole text without the zero byte. The text
+ * of a failed map or expression is its error. */
 SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
 SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
 
@@ -385,7 +385,7 @@ SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_DIMS = 1, SETT_MAP_RANGES = 2, SETT_MAP_RTS = 4, SETT_MAP_ALL_KINDS = 7 };
 SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed);
 
-/* Change the kind of variables. chosen has one flag per variable. All variables keep their names.
+/* Change the kind of variables. `chosen` has one flag per variable. All variables keep their names.
  * sett_map_to_dims makes the chosen ranges and runtime variables the last dimensions, in their old order; NULL chooses all of them.
  * sett_map_to_ranges makes the chosen dimensions and runtime variables the last ranges, in their old order; NULL chooses all dimensions.
  * Law: only the order of the variables changes.
@@ -400,8 +400,8 @@ SETT_PUBLIC sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, con
  *     (block, thread)[s0] -> (block * 32 + thread), 1 to 0     becomes     (thread, block)[s0] -> (block * 32 + thread) */
 SETT_PUBLIC sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to);
 
-/* Replace a variable by expr, an expression of the other variables, and remove the variable. expr numbers variables as map does. The bounds of the
- * variable become a constraint on expr. Nothing is simplified. Error REPLACEMENT: expr contains the variable itself.
+/* Replace a variable by `expr`, an expression of the other variables, and remove the variable. `expr` numbers variables as `map` does. The bounds of the
+ * variable become a constraint on `expr`. Nothing is simplified. Error REPLACEMENT: `expr` contains the variable itself.
  * Law: replace(m, v, e)(p without v) = m(p with v = e(p)). The point is outside if e(p) is outside v's bounds. */
 SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
 
@@ -430,8 +430,8 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
 /* ---- questions ---- */
 SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
 
-/* value(v) = value(lo) + stride * (v - lo) for a variable v with lower bound lo, everywhere in the domain. align divides value(lo); it is 0 if
- * value(lo) is always 0. If linear is 0, stride and align are not known. */
+/* value(v) = value(lo) + stride * (v - lo) for a variable v with lower bound lo, everywhere in the domain. `align` divides value(lo); it is 0 if
+ * value(lo) is always 0. If `linear` is 0, `stride` and `align` are not known. */
 typedef struct sett_map_stride {
   int64_t stride, align; /* `stride` is 0 and `align` is 1 if `linear` is 0 */
   int linear;
@@ -450,7 +450,7 @@ SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
-/* Write the text of sett_map_print_c for results that are inserted in a larger expression. place says where a result is inserted, and so decides if
+/* Write the text of sett_map_print_c for results that are inserted in a larger expression. `place` says where a result is inserted, and so decides if
  * it needs parentheses: alone; beside <= or ==; after `pointer +`; as a summand; beside * / % >> &. After `pointer +`, a result with a subtraction
  * needs parentheses, too, because an unsigned partial sum may wrap below 0. */
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
@@ -2587,8 +2587,8 @@ typedef struct settp_map_atom {
   int32_t form, forms; /* the newest name in the list of names of a quotient, and the number of names */
   uint32_t expr;       /* the printed expression of this atom, if nodes > 0 */
   int32_t nodes;
-  /* more: 1 if the values of this atom at the further samples are known. wanted: 1 if they will be computed. later: the next atom in the list of
-   * atoms whose values are being computed */
+  /* `more`: 1 if the values of this atom at the further samples are known. `wanted`: 1 if they will be computed. `later`: the next atom in the list
+   * of atoms whose values are being computed */
   int32_t more, wanted, later;
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_atom;
@@ -3029,7 +3029,7 @@ SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t
   return 1;
 }
 
-/* Return the sign of the first nonzero difference from the first value, or 0 if all values are equal. If scaled, multiply it by the gcd of all
+/* Return the sign of the first nonzero difference from the first value, or 0 if all values are equal. If `scaled`, multiply it by the gcd of all
  * differences. *hash is the same for all values that are equal up to that factor and a constant. */
 SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *hash) {
   int64_t g = 0, d[SETTP_MAP_SAMPLES];
@@ -3168,7 +3168,7 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
 }
 
 /* Term i of the form `a` is k * floor(F / m). Return the set of other terms, one bit each, that can be moved into F, so that a = k * floor(moved / m)
- * + rest. k must divide these terms. Return 0 if a has too many terms. */
+ * + rest. k must divide these terms. Return 0 if `a` has too many terms. */
 SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, int32_t i, settp_map_form form) {
   const settp_map_term *t = e->term + e->lin[a].first;
   int32_t j, count = e->lin[a].count;
@@ -4083,7 +4083,7 @@ SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, 
   return !settp_map_mul(*value, c, &lo) && !settp_map_add(lo, c - 1, &hi) && settp_map_prove(e, l, lo, hi);
 }
 
-/* R11: floor(l / c) = value gives a name to a quotient in value: to the heaviest one with the coefficient 1 or -1. Record this name, unless the
+/* R11: floor(l / c) = value gives a name to a quotient in `value`: to the heaviest one with the coefficient 1 or -1. Record this name, unless the
  * quotient is `plain`, which has it as its first name. */
 SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
   int32_t i, best = SETTP_MAP_NONE;
@@ -4699,8 +4699,8 @@ SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32
   return out;
 }
 
-/* S1: return A with a = b * A + B. *rest receives B. If b is one monomial k * M, the coefficient of each term of a that M divides is reduced modulo
- * k. If b is a sum, a multiple of it is subtracted from a only if fewer terms remain. */
+/* S1: return A with a = b * A + B. *rest receives B. If b is one monomial k * M, the coefficient of each term of `a` that M divides is reduced modulo
+ * k. If b is a sum, a multiple of it is subtracted from `a` only if fewer terms remain. */
 SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int32_t b, int32_t *rest) {
   settp_map_monomial lead, m, left;
   int32_t out = settp_map_lin_constant(e, 0), i;
@@ -5100,7 +5100,7 @@ SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
 }
 
 /* Read a sum of k * bit and a constant as bits, the lowest first. Reading ends at the first place at which several terms are odd, because the carry
- * is then not linear; this bit is still read unless `whole`. wide: the numbers are known modulo 2^64, and the sum is within 2^62 in magnitude. */
+ * is then not linear; this bit is still read unless `whole`. `wide`: the numbers are known modulo 2^64, and the sum is within 2^62 in magnitude. */
 SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit_term *term, int count,
                                     int64_t constant, int limit, int whole, settp_map_reading *out) {
   int place, i, n;
@@ -6434,8 +6434,8 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
 }
 
 /* Find the terms of the form `a` that may be moved into the quotient k * floor(form.lin / form.c). Bit i stands for term i. moves[0]: the terms that
- * k divides and whose atom is in form.lin. moves[1]: these, and the quotients that k divides and that use only variables of form.lin. Both are 0 if a
- * has more than 64 terms. */
+ * k divides and whose atom is in form.lin. moves[1]: these, and the quotients that k divides and that use only variables of form.lin. Both are 0 if
+ * `a` has more than 64 terms. */
 SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k,
                                    uint64_t *moves) {
   const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count,
@@ -6599,8 +6599,8 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
   return best;
 }
 
-/* P6: print k * (a * b) as k / m * ((m * a) * b) if m * a is shorter than a, where m is the modulus of a variable x = m * y + r in a. Each factor of
- * a product is tried as a. Return 0 if no print is shorter. */
+/* P6: print k * (a * b) as k / m * ((m * a) * b) if m * a is shorter than `a`, where m is the modulus of a variable x = m * y + r in `a`. Each factor
+ * of a product is tried as `a`. Return 0 if no print is shorter. */
 SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   settp_map_monomial product;
@@ -6643,7 +6643,7 @@ SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t
   return x && y ? x + y + 1 + settp_map_factor_nodes(k) : 1 << 28;
 }
 
-/* P9: print t * (a - b * q) with q = floor(a / b), for a form b that is at least 1, as t * (a mod b). The dividend -1 - a is tried in place of a,
+/* P9: print t * (a - b * q) with q = floor(a / b), for a form b that is at least 1, as t * (a mod b). The dividend -1 - a is tried in place of `a`,
  * too. */
 SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
@@ -12134,8 +12134,8 @@ SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const set
   return differs && x >= 0 && y >= 0;
 }
 
-/* Compare two simplified maps with the same domain, bit by bit. first and second are the original results, in which sums modulo 2 are still written
- * as such. Return 1 if the maps are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
+/* Compare two simplified maps with the same domain, bit by bit. `first` and `second` are the original results, in which sums modulo 2 are still
+ * written as such. Return 1 if the maps are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
 SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map y, const sett_expr *first,
                                      const sett_expr *second, int64_t *point) {
   sett_map both = x, other = y;
