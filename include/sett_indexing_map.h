@@ -6891,8 +6891,8 @@ SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, in
   return n;
 }
 
-/* P7: print bits lo .. hi - 1 of the exclusive or of fields and a number, divided by 2^lo. If several fields must be cut off below lo, their
- * exclusive or is cut instead, in one operation. The same holds for bits from hi on. */
+/* P7: print bits lo .. hi - 1 of the exclusive or of fields and a number, divided by 2^lo. If several fields have bits below lo, these bits are cut
+ * off their exclusive or in one operation, not off each field. The same holds for bits from hi on. */
 SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field *field, int fields, int64_t number,
                                            int lo, int hi, sett_expr *out) {
   sett_expr expr[SETTP_MAP_FIELDS_MAX], x;
@@ -7760,8 +7760,9 @@ SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int6
   settp_map_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
 }
 
-/* C5: one possible residue of a variable becomes its residue class; for several, its bounds move to values with such a residue. Narrow a variable by
- * p = t * (k * y + b - m * q) in [lo, hi], with q = floor((k * y + b) / m) of one variable. */
+/* C5: narrow a variable by a constraint p in [lo, hi], where p = t * (k * y + b - m * q) with q = floor((k * y + b) / m) is t times a remainder of
+ * this variable. If only one residue of the variable is possible, it becomes its residue class. If several are, its bounds move to values with such a
+ * residue. */
 SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   settp_map_term y, q;
   int32_t f;
@@ -8340,7 +8341,7 @@ SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work)
   return done < work ? work - (int32_t)done : 0;
 }
 
-/* Simplify all bounds and constraints until nothing changes. d receives bounds and residue classes, out the constraints that remain. Return their
+/* Simplify all bounds and constraints until nothing changes. `d` receives bounds and residue classes, `out` the constraints that remain. Return their
  * number, or -1. *e is then the engine of the last round, and *known has its facts about the nodes of the constraints. */
 SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
                                 sett_map_constraint *out, settp_map_engine *e, settp_map_nodes_known *known,
@@ -8828,8 +8829,8 @@ SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, 
   return order < 0;
 }
 
-/* Apply the rules until the map no longer changes. If the maps repeat in a cycle, return the smallest map of the cycle. With xors, apply X4 from the
- * start. */
+/* Apply the rules until the map no longer changes. If the maps repeat in a cycle, return the smallest map of the cycle. If `xors` is set, apply X4
+ * from the start. */
 SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int xors) {
   enum { SETTP_MAP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -9707,7 +9708,7 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
   return settp_map_rebuild(arena, map, out, replace, &bounds, 1);
 }
 
-/* Replace variable v by base + w * j + i with i in [0, w - 1]. All variables become dimensions: j has v's index, and i is the last. */
+/* Replace variable v by `base` + w * j + i with i in [0, w - 1]. All variables become dimensions: j has v's index, and i is the last. */
 SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v, int64_t w, int64_t base) {
   sett_map out = map;
   sett_map_variable *variable;
@@ -10132,8 +10133,8 @@ SETT_INLINE sett_expr settp_map_known_form(const settp_map_solver *s, int32_t l)
   return sum;
 }
 
-/* Add the equation l = value. Known atoms and the constant are moved to the other side, and both sides are divided by the gcd of the coefficients. If
- * a single atom is left, it is now known. Return 0 if the equation is not new, or if there is no room. */
+/* Add the equation l = `value`. Known atoms and the constant are moved to the other side, and both sides are divided by the gcd of the coefficients.
+ * If a single atom is left, it is now known. Return 0 if the equation is not new, or if there is no room. */
 SETT_INLINE int settp_map_equation_add(settp_map_solver *s, int32_t l, sett_expr value) {
   settp_map_engine *e = s->e;
   int64_t g = 1;
@@ -10309,8 +10310,8 @@ typedef struct settp_map_cutting { /* A split of a form: form = k * above + belo
   int *tries;
 } settp_map_cutting;
 
-/* Try to split a form above * k + below. Multiples of k may be moved from `below` to `above`, so `below` is replaced by seed + ((below - seed) modulo
- * k). Return 1 if this lies in an interval of at most k values. */
+/* Try to split a form above * k + below. Multiples of k may be moved from `below` to `above`, so, with a form `seed`, `below` is replaced by seed +
+ * ((below - seed) modulo k). Return 1 if this lies in an interval of at most k values. */
 SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
   int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
@@ -10626,8 +10627,8 @@ SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interv
   return settp_map_store(arena, map, keep);
 }
 
-/* Search two points in the box of a map that have the same image. Return 1 and write them to point and other, 0 if there are none, -error. The box
- * has at most SETT_MAP_POINTS_MAX points. If distinct is not NULL, the search does not stop, and *distinct receives the number of images. */
+/* Search two points in the box of a map that have the same image. Return 1 and write them to `point` and `other`, 0 if there are none, -error. The
+ * box has at most SETT_MAP_POINTS_MAX points. If `distinct` is not NULL, the search does not stop, and *distinct receives the number of images. */
 SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other,
                                   int64_t *distinct) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10846,7 +10847,7 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   for (j = 0; j < n; ++j) owned[j] = 0;
   for (i = 0; i < map.results; ++i) {
     /* The loop adds one variable at a time to the sum, the one with the smallest coefficient first. The flags hold for the variables that have been
-     * added. distinct: different points have different sums. dense: the sums are all multiples of stride from 0 to reach */
+     * added. `distinct`: different points have different sums. `dense`: the sums are all multiples of `stride` from 0 to `reach` */
     int64_t stride = 0, reach = 0, images = 1;
     int left = 0, distinct = 1, dense = 1;
     if (!settp_map_linear(arena, map.result[i], n, coefficient, &constant)) return -1;
@@ -11310,7 +11311,7 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
 /* ======================================================================= bodies: runs ==== */
 
 /* Greatest common divisors of the positions at which something changes along a variable v; 0 if it never changes. Positions are counted from v's
- * lower bound lo, except for step and level, which are counted from 0. */
+ * lower bound lo, except for `step` and `level`, which are counted from 0. */
 typedef struct settp_map_places {
   int64_t step, level; /* step: result(v) is not result(v - 1) + 1. level: result(v) is not result(v - 1) */
   int64_t own_step;    /* as `step`, but with positions counted from lo */
