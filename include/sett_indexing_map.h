@@ -10879,8 +10879,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   return count == INT64_MAX ? -1 : count;
 }
 
-/* Search a point with this value among points at which a result is likely to be minimal or maximal. One variable after the other is set to its ends
- * and to values next to multiples of the map's divisors. */
+/* Search a point at which the value of result number `result` is `goal`, among points at which the result is likely to be minimal or maximal. One
+ * variable after the other is set to its ends and to values next to multiples of the map's divisors. */
 SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result,
                                    int64_t goal, const int64_t *divisor, int divisors) {
   const sett_map *map = &v->map;

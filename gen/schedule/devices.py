@@ -346,7 +346,7 @@ class ContractionGpuNumbers:
             (8, (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))))})
     # Tiles for wgmma, on devices that have it; a thread has two rows. They are not timed.
     warpgroup_tiles: Tuple[GpuTile, ...] = ()
-    warpgroup_sum_cost: int = 1000  # as sum_cost, for wgmma
+    warpgroup_sum_cost: int = 1000  # the same number as `sum_cost`, for wgmma
 
     # Tiles for MFMA, by bytes of an element: 4 wavefronts, each of whose threads has 4 rows of an instruction. They are
     # not timed.
@@ -1041,7 +1041,7 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_80", language="cuda", units=108),            # A100
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_90", language="cuda", units=132),            # H100 SXM
 
-    # as sm_90, with the instructions (wgmma) that only this architecture has
+    # the same GPU as sm_90, with the instructions (wgmma) that only this architecture has
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_90a", language="cuda", units=132,
             contraction_gpu=ContractionGpuNumbers(warpgroup_tiles=(
                 GpuTile(128, 256, 2, 64, 64, 1, 4), GpuTile(128, 128, 2, 32, 64, 0.75, 4),

@@ -30,7 +30,7 @@ class Row:
     attributes: Mapping[str, str] = field(default_factory=dict)
     short: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
-    regions: int = 0    # -1: any number
+    regions: int = 0    # number of regions; -1: any number
     others: bool = False  # true if attributes of any name are allowed
     operands: int = -1  # number of operands; -1: HLO's checker, or the method, checks it
 
@@ -55,7 +55,7 @@ _NORM = {"epsilon": "epsilon", "feature_index": "feature_index"}
 _GATHER = ("dimension_numbers", "slice_sizes", "indices_are_sorted")
 _GROUPS = ("replica_groups", "channel_handle", "use_global_device_ids", "channel_id")
 
-# by name, without the leading "stablehlo."
+# the rows of the table, by the op's name without the leading "stablehlo."
 ROWS: "Dict[str, Row]" = {
     **{name: Row(name.replace("_", "-"), attributes={"result_accuracy": ""}, optional=_ACCURACY) for name in _ELEMENTWISE},
     "convert": _own(opcode="convert"),
