@@ -563,7 +563,7 @@ SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
   return 1;
 }
 
-/* The digits of an id, sorted by stride. gap[i] is the number of ids below stride[i] that agree in all digits below digit i. */
+/* The digits of an id, sorted by stride. gap[i]: how many ids below stride[i] have the same value in each digit below digit i as a given id. */
 typedef struct settp_nested_ids {
   int count;
   int dim[SETT_NESTED_MAX_RANK];

@@ -241,7 +241,7 @@ class Element:
         of = [self.of(operand, index if operand.shape.dims else ()) for operand in i.operands]
         if i.opcode == "select":
             chosen = decided(of[0])
-            if chosen in (terms.TRUE, terms.FALSE):    # the text may read either alternative, or both
+            if chosen in (terms.TRUE, terms.FALSE):    # the kernel may read either operand, or both
                 raise Unsupported("a select by a constant")
             if chosen is not None:
                 return expressions.either(chosen, of[1], of[2])

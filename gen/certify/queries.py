@@ -425,9 +425,9 @@ def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", so
 
 
 def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers) -> "Optional[List[Tuple[Term, int, int]]]":
-    """Write the offsets form + one (of access a) and form + two (of access b) as n F + G with 0 <= G < n. Return F and
-    G, each as a term and two constants. If G is the same constant for both accesses, return F alone. Return None if
-    there is no such n.
+    """Access `a` has the offset `form` + `one`, and access `b` has the offset `form` + `two`. Write both offsets as
+    n * F + G with 0 <= G < n. Return F and G: for each a term, the constant added to it in `a`, and the constant added
+    in `b`. If G is the same constant in both, return F alone. Return None if there is no such n.
     """
     for n in sorted({abs(f) for _, f in form.parts if abs(f) > 1}, reverse=True):
         high = Term(tuple((atom, (2 * f + n) // (2 * n)) for atom, f in form.parts if (2 * f + n) // (2 * n)), 0)

@@ -715,7 +715,7 @@ def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str
     conditions: "List[str]" = []
     for text in nest.discarded if schedule.to and not nest.overlap else ():
         above = _largest(nest, schedule, compose(_positions(nest), text), index_type)
-        if above and above[1] < 0:      # the other summand of the maximum is never negative
+        if above and above[1] < 0:      # otherwise the maximum is never negative
             conditions.append(f"{above[0]} < {-above[1]}")
     return conditions
 

@@ -139,8 +139,9 @@ def test_blocks_of_onednn() -> None:
 
 
 def test_triton_owners() -> None:
-    """Each cell of a blocked encoding names register, lane and warp: their bits run over the dimensions in order, then
-    repeat. A smaller tensor has copies.
+    """In the picture of a blocked encoding, each cell names the register, lane and warp that hold the element. If the
+    tensor is larger than the block of all warps, further registers hold the rest. If it is smaller, several lanes or
+    warps hold the same element.
     """
     text = "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>"
     same([f"4x8@{text}"], (4, 8), lambda i, j: f"{j // 4}:{j // 2 % 2 + i % 2 * 2}.{j % 2 + i // 2 * 2}")
