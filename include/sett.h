@@ -257,7 +257,8 @@ typedef struct sett_any_made {
  *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or has digits
  *                       that do not divide the size of their dimension, all swizzles of CuTe are tried. If no swizzle fits, the answer is no, even if a
  *                       pair of swizzles would.
- *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
+ *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). If the index along a dimension
+ *                       of the array is always 0, the dimension does not occur in the strides.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
  *     Tags, XLA:        The layout is padded if only padding gives these offsets.
  *     No elements:      An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
@@ -274,7 +275,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  *             that of the other layout; otherwise 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
- *     IREE:                    a slot is a register, a thread is warp * lanes + lane.
+ *     IREE:                    a slot is a register; the thread id is warp * lanes + lane, and the subgroup id is warp.
  *     CuTe with coordinates:   its modes are register, lane, warp, block in this order.
  *     CuTe with two modes:     (thread, value). The result is an integer: the linear index, in which the first dimension is fastest.
  * Ids of IREE wrap. In the other layouts, a thread beyond the last holds no element, so the numbers of warps may differ, and the threads of a CuTe

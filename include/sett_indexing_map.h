@@ -75,7 +75,7 @@ LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_
   L6  guards(m): at a point inside m's bounds, all constraints of the result hold if the point is in m's domain; otherwise at least one does not
   L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, the text's constraints hold exactly on
       the domain
-  L8  substitute(m, v = k)(p) = m(p with v = k). replace(m, v, e)(p) = m(p with v = e(p)), where e is an expression of the other variables
+  L8  replace(m, v, e)(p) = m(p with v = e(p)), where p and e have no variable v. substitute(m, v = k) is replace(m, v, k)
   L9  points_next returns the points of the domain, each once; the last variable changes fastest. An evaluator returns the values of evaluate
   L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..) for every range s with a constraint s mod k = r. remove_unused(m) has the values of m, on the
       projection of m's domain onto the remaining variables. to_dims, to_ranges and move change only the order of the variables
@@ -290,8 +290,8 @@ SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr
 SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
 
-/* ---- build maps: the arrays are copied into the arena. A failed expression makes a failed map. lo > hi makes KNOWN EMPTY. An expression without a
- * value makes a failed map; but if the constraints leave no point, the map is KNOWN EMPTY ---- */
+/* ---- build maps: the arrays are copied into the arena. lo > hi makes KNOWN EMPTY. A failed expression makes a failed map,
+ * with one exception: if its error is OVERFLOW or ZERO_DIVISOR and the other constraints leave no point, the map is KNOWN EMPTY ---- */
 SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
                                    const sett_map_variable *variables, int results, const sett_expr *result,
                                    int constraints, const sett_map_constraint *constraint);
@@ -363,6 +363,7 @@ SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
 /* Return the map p -> second(first(p)), not simplified. */
 SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);
+/* Replace each variable i with fixed[i] != 0 by values[i], and remove it. The map is KNOWN EMPTY if a value is outside its variable's bounds. */
 SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
                                          const int64_t *values);
 SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names);
@@ -378,7 +379,7 @@ SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 /* Remove a variable of the given kinds if no result contains it, and if the constraints that contain it have only removed variables.
  * Nothing is simplified. Constraints that share variables form a group. A group that contains only removed variables is dropped if some point
  * satisfies all its constraints. If no point does, the map is KNOWN EMPTY. If neither is decided, the variables of the group stay. If removed is not
- * NULL, it is an array of flags, one per variable; the flag of each removed variable becomes 1.
+ * NULL, it is an array of flags, one per variable; the flag of a removed variable becomes 1, that of any other 0.
  * Law: the domain is the projection of the old domain, and the values are the same.
  *     (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5]
  */
