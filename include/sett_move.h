@@ -44,9 +44,10 @@ THE MODEL
               a, any may be read
   registers   A move is of this kind if each thread already holds all elements that it needs. moves is the number of registers of b that, in some
               thread, get their value from a register with another number; it may be 0
-  shuffles    A move is of this kind if each thread finds all elements that it needs in its warp. In one step, each lane offers a word made of its
-              registers, and receives the word of one lane. A word is one element of 64 or 32 bits, two 16-bit elements of any two registers, or four
-              8-bit elements. A step is one shuffle, which moves 32 bits per lane, or two shuffles for a 64-bit element
+  shuffles    A move can be of this kind if each thread finds all elements that it needs in its warp. It is of this kind, unless registers suffice or
+              shared memory costs less (see cost). In one step, each lane offers a word made of its registers, and receives the word of one lane.
+              A word is one element of 64 or 32 bits, two 16-bit elements of any two registers, or four 8-bit elements. A step is one shuffle, which
+              moves 32 bits per lane, or two shuffles for a 64-bit element
   shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, a barrier of the warp is enough.
               One access moves up to 16 bytes per thread. Lanes are served in groups that access 128 bytes (32 lanes of up to 4 bytes, 16 lanes
               of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the largest
@@ -56,12 +57,12 @@ THE MODEL
               LIMITS says which are tried
   cost        The cost is counted per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a
               barrier of a warp 8. Registers are used whenever possible, and shuffles if they cost no more than shared memory
-  least       A lower bound on the shuffles of any plan, also of plans that pass elements through other threads. In one shuffle, a thread sends 32
-              bits and receives 32 bits. It must receive every element that it lacks, and it must send every element that it alone holds and another lane needs.
-              If shuffles = least, the plan is optimal. For elements of 32 and 64 bits without copies, this is always so, because each
-              word is then an edge from a sender to a receiver, and the edges of a bipartite graph can be coloured with as many colours (steps) as
-              its largest degree. Otherwise, shuffles may exceed least: with copies, because plans here are direct
-              (an element goes from a lane that holds it to the lane that needs it), and for 8 and 16 bits, because words may not be full
+  least       A lower bound on the shuffles of any plan by shuffles, also of plans that pass elements through other threads. In one shuffle, a thread
+              sends 32 bits and receives 32 bits. It must receive every element that it lacks, and it must send every element that it alone holds and
+              another lane needs. If shuffles = least, the plan is optimal. For elements of 32 and 64 bits without copies, this is always so, because
+              each word is then an edge from a sender to a receiver, and the edges of a bipartite graph can be coloured with as many colours (steps)
+              as its largest degree. Otherwise, shuffles may exceed least: with copies, because plans here are direct (an element goes from a lane
+              that holds it to the lane that needs it), and for 8 and 16 bits, because words may not be full
   code        The code of a plan has no index arithmetic: a number that depends on the thread is a constant, an XOR of bits of the lane or thread, or
               an entry of a table
 
@@ -71,8 +72,9 @@ FUNCTIONS
 
 LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   1 moves      after the code has run, every register of b that has an element in table b holds this element.
-  2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
-  3 least      no plan has fewer shuffles than least; for 4 lanes, all direct plans are tried. shuffles = least for 32 and 64 bits without copies.
+  2 counts     selects, bytes, barriers and conflicts are those of the code, counted when it runs; so are shuffles, unless kind is SETT_MOVE_SHARED.
+  3 least      no plan by shuffles has fewer shuffles than least; for 4 lanes, all direct plans are tried. shuffles = least for 32 and 64 bits without
+               copies.
   4 no         a "no" names two numbers that differ (of lanes, warps or dimensions, or the sizes of a dimension), an element that no register of a
                holds, or an element that only another thread block holds (in sett_any_move, for layouts over several thread blocks).
 
@@ -179,7 +181,9 @@ typedef struct sett_move {
    * 0 */
   int moves;
   int selects; /* number of selects: each takes one of two values, depending on the thread */
-  /* number of shuffles of 32 bits, and a lower bound on it for any plan; both are -1 if a value comes from another warp */
+  /* number of shuffles of 32 bits in the best plan by shuffles that was found, and a lower bound for any plan by shuffles. If `kind` is
+   * SETT_MOVE_SHARED, the code has no shuffles, and these numbers are those of the plan that costs more. Both are 0 if `kind` is SETT_MOVE_REGISTERS,
+   * and -1 if a value comes from another warp */
   int shuffles, least;
   int steps;     /* number of steps; a step shuffles a whole element, or a word of several elements */
   int64_t bytes; /* bytes of shared memory */
@@ -214,11 +218,17 @@ typedef struct sett_move {
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
-/* Write the plan as the code of a function with this name, cut to capacity. Return the length of the whole text without its zero byte. Return 0 if there
- * is no plan, or if the code is for CUDA and a warp does not have 32 or 64 lanes.
+/* Write the plan as the code of a function with this name, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length
+ * of the whole text without its zero byte. The text is empty, and the length is 0, if there is no plan, or if the code is for CUDA and a warp does not
+ * have 32 or 64 lanes. T is unsigned char, unsigned short, unsigned or unsigned long long, for elements of 8, 16, 32 or 64 bits. THREADS is the number of
+ * threads, move->lanes * move->warps; FROM is move->from, and TO is move->to.
  *     C:     void NAME(const T a[THREADS][FROM], T b[THREADS][TO]).
- *            It runs each step for all threads, then the next. To count operations, a caller may define these macros before it:
- *            SETT_MOVE_SHUFFLE(words, thread), SETT_MOVE_STORE(thread, place, count), SETT_MOVE_LOAD(..) and SETT_MOVE_BARRIER().
+ *            a[t] and b[t] are the registers of thread t. The function runs each step for all threads, then the next. To count operations, a caller may
+ *            define these macros before it:
+ *              SETT_MOVE_SHUFFLE(words, thread) must have the value (words)[thread], an unsigned: the word that this thread sends.
+ *              SETT_MOVE_STORE(thread, place, count) and SETT_MOVE_LOAD(thread, place, count) are statements before the code of an access, which
+ *              this thread makes to the elements memory[place], .., memory[place + count - 1]. Their values are not used.
+ *              SETT_MOVE_BARRIER() is a statement between all stores and all loads. Its value is not used.
  *     CUDA:  __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared).
  *            t is the number of the thread in the block. shared has move->bytes bytes and is aligned to 16. Before this memory is used again, the caller
  *            needs a barrier. */

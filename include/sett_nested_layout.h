@@ -51,8 +51,8 @@ THE MODEL
   and are 0 if the stride is 0. The digits b, o and e are inside a thread. They number its slots: first all batch digits, then
   all outer digits, then all element digits, each in row-major order of the dimensions. `thread` is the id that the
   formula above divides by thread_stride. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
-  thread / subgroup size. In this header the two ids are independent, except in functions that take the sizes of a
-  machine (its number of subgroups, and of threads in each).
+  thread / subgroup size. In this header the two ids are independent, except in sett_nested_on and
+  sett_nested_same_on, which take the number of threads in a subgroup.
   The digits of different dimensions must come from different parts of the id: in the order of the strides, each stride must
   be a multiple of the previous stride * tile. If a stride is larger than this product, several threads hold the same elements.
     thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
@@ -367,8 +367,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
 
 /* Parse the whole text as a layout. */
 SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length);
-/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. The text of a failed layout
- * is empty. */
+/* Write the canonical text, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length of the whole text without the
+ * zero byte. The text of a failed layout is empty. */
 SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
 /* Write the text of the layout's error with its dimension and number, such as "dimension 1: expected ..". capacity and the result are as in
  * sett_nested_print. */
@@ -400,8 +400,8 @@ SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
 /* Return the number of copies of an element: its owners in one period of ids. All elements that have an owner have equally many. Return
  * SETT_NESTED_UNKNOWN if the number does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
-/* Return the number of elements of the vector that at least one thread of a machine holds. The machine has the subgroup ids 0 to subgroups - 1 and the
- * thread ids 0 to threads - 1. No thread of the machine computes the remaining elements. */
+/* Return the number of elements of the vector that at least one thread of a machine holds. The machine has all pairs of a subgroup id from 0 to
+ * subgroups - 1 and a thread id from 0 to threads - 1. No thread of the machine computes the remaining elements. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);

@@ -4,8 +4,8 @@
 WHAT
   Read, print and evaluate layouts in these notations: CuTe, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates; Triton
   (encodings, and linear layouts over bits); Mosaic GPU (TiledLayout); oneDNN (tags); and strided arrays. The header converts layouts to indexing
-  maps, and has the operations of CuTe and of Triton's linear layouts. An operation returns an exact result, or refuses with a witness. The header
-  needs no allocator and no library.
+  maps, and has the operations of CuTe and of Triton's linear layouts. An operation returns an exact result, a refusal (a proof that there is none,
+  mostly with a witness), or another error; see ERRORS. The header needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -52,19 +52,20 @@ THE MODEL
                 2^(B + M + abs(S)). A pointer without a swizzle is ignored: ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
   size 0        CuTe, strides and tags have arrays without elements: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b. Their map is KNOWN EMPTY. Operations that
-                divide by a size refuse them. Linear layouts, encodings and TiledLayout have no such arrays
+                divide by a size return ERROR_EMPTY, which is no refusal. Linear layouts, encodings and TiledLayout have no such arrays
   tag           16x20@aB16b is a tag of oneDNN: the outer dimensions, the outermost first, then the blocks, the outermost first. A dimension with blocks is
                 a capital letter, and is padded to a multiple of its blocks. Aliases such as nChw16c can be read, and are printed as tags
   TiledLayout   64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1) is a layout
                 of Mosaic GPU. It goes from the index to (register, element, lane, warp), with 4 warps and 32 lanes. With Replicated(times=4), an
                 element has several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4} is a linear layout of Triton: the value is the XOR of the bases of
-                those input bits that are 1. The bases are listed from the lowest bit on. The functions take and return packed numbers: all inputs
-                in one number, and all values in one number, with the first dimension in the lowest bits
+                those input bits that are 1. The bases are listed from the lowest bit on. Except in sett_notation_at and _map, numbers are packed: all
+                inputs in one number, and all values in one number, with the first dimension in the lowest bits
   encoding      16x32@#ttg.blocked<{..}>: an attribute of Triton on a shape becomes a linear layout. For shared memory, it goes from the offset to the index
   not 2^n       If sizes are no powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, here 32x32.
-                Registers outside the array hold no element, and the layout is printed as 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) Layouts of
-                shared memory, and operations on linear layouts, refuse these sizes
+                Registers outside the array hold no element, and the layout is printed as 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) With
+                these sizes, a layout of shared memory is a failed layout with ERROR_POWER or ERROR_PADDED. Operations on linear layouts return
+                ERROR_KIND; questions about linear layouts answer as for a layout that is not linear. None of these errors is a refusal
   padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: the element that a linear layout has at offset i is at
                 i + 2 * (i / 8). This sum is not a linear layout, so the layout is kept as a function from the index to the offset. With
                 {order = [1, 0], shape = [16, 32]} instead of bases, the linear layout is row-major
@@ -84,7 +85,8 @@ FUNCTIONS
 
 LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   1 print_parse   parse(print(l)) prints the same text.
-  2 map           at each point, the map has the value of sett_notation_at.
+  2 map           at each point, the results of the map are the numbers in the value of sett_notation_at. If an element of a TiledLayout has several
+                  owners, each value of the ranges gives one of them.
   3 composition   composition(a, b) is R with R(c) = a(b(c)) for every coordinate c of b; a refusal means that no shape:stride layout whose shape refines
                   b's has these values. (A shape refines another if it has, for each leaf of the other, this leaf or a tuple of the same size.)
   4 inverses      a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
@@ -343,8 +345,8 @@ typedef struct sett_notation {
  *                 #triton_gpu.blocked and #blocked.
  *     Mosaic:     64x8@TiledLayout(..). */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. The text of a failed layout
- * is the message of its error. */
+/* Write the canonical text, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length of the whole text without the
+ * zero byte. The text of a failed layout is the message of its error. */
 SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_notation_message(int error);
 /* Return 1 if the error is a refusal, see ERRORS in the manual. */
@@ -356,12 +358,19 @@ SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
 /* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout of CuTe, or 0 if a size is 0. Return -1 for other notations, if strides are
  * coordinates, or if the sum overflows. */
 SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
-/* Return the value at a coordinate: a tuple with one leaf, or a tuple with an entry per place if strides are coordinates. In the argument, an integer
- * may replace any tuple. It is then split into the modes of the tuple; the first mode is the fastest, and the last mode is not bounded. */
+/* Return the value at a coordinate. Its kind is SETT_NOTATION_TUPLE:
+ *     CuTe:            an integer, or a tuple with an entry per place if strides are coordinates.
+ *     linear layout:   a tuple with an integer for each output dimension; an integer if there is only one. ERROR_HELD: the register holds no element.
+ *     TiledLayout:     (register, element, lane, warp); a tuple of such tuples if the element has several owners.
+ *     other notations: an integer, the offset.
+ * In a coordinate of CuTe, an integer may replace any tuple. It is then split into the modes of the tuple; the first mode is the fastest, and the last
+ * mode is not bounded. For other notations, the coordinate has one integer for each input dimension of a linear layout, or each dimension of the array.
+ */
 SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate);
 /* Return the layout as an indexing map. Its dimensions are the leaves of a CuTe layout, those of the first mode first; the input dimensions of a linear
- * layout; or else the dimensions of the array. */
+ * layout; or else the dimensions of the array. Its results are the integers in the value of sett_notation_at, in the same order. If an element of a
+ * TiledLayout has several owners, the results are one owner, and the map has a range for each Replicated(..). The ranges number the owners. */
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: in the comments, R is the result ---- */
@@ -408,7 +417,9 @@ SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett
  * with `a` as the tile and c as the rest. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
-/* Return a layout whose mode i is (mode i of `a`, mode i of the tiler). If `raked` is set, it is (mode i of the tiler, mode i of `a`). */
+/* Let (a, c) be the product of `a` and the tiler, as in sett_notation_product. Return the layout whose mode i is (mode i of `a`, mode i of c). If `raked`
+ * is set, mode i is (mode i of c, mode i of `a`). The tiler is a layout without swizzle and offset. If `a` or the tiler has fewer modes than the other,
+ * modes 1:0 are appended to it first. */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
 /* Return the blocked_product that has enough copies of `a` to cover the shape. `order` has one number per mode; the copies along the mode with the
