@@ -281,6 +281,12 @@ class Instances:
             return made_of
         return self.term(part, env) if isinstance(part, Term) else self.condition(part, env)
 
+    def _all_hold(self, conditions: "Sequence[Condition]", env: Env, first: Condition) -> "Steps":
+        """Return the condition that `first` and all `conditions` hold, decided if only ids and steps occur in it."""
+        for condition in conditions:
+            first = both(first, (yield from self._with_integers(condition, env)))
+        return self.decide(first)
+
     def _truth(self, value: Expression) -> Condition:
         if value.kind == "index" and value.parts[0].is_constant:
             return TRUE if value.parts[0].constant else FALSE
@@ -576,10 +582,7 @@ class Instances:
         chosen: "List[Tuple[Condition, Expression]]" = []
         for entry in entries:
             there = {**env, **{a: number(v) for a, v in entry.env}}
-            holds = TRUE
-            for condition in entry.rest:
-                holds = both(holds, (yield from self._with_integers(condition, there)))
-            holds = self.decide(holds)
+            holds = yield from self._all_hold(entry.rest, there, TRUE)
             if holds.kind == "false":
                 continue
             value = yield self._piece(entry.store.value, entry.first + inside, width), there
@@ -712,20 +715,20 @@ class Instances:
                     own = group - number(entry.group)
                     there[table.by] = own
                     holds = both(terms.at_most(number(table.by.lo), own), terms.at_most(own, number(table.by.hi)))
-                for condition in entry.rest:
-                    holds = both(holds, (yield from self._with_integers(condition, there)))
-                holds = self.decide(holds)
+                holds = yield from self._all_hold(entry.rest, there, holds)
                 if holds.kind == "false":
                     continue
                 value = yield self._piece(entry.store.value, entry.first + inside, taken), there
                 chosen.append((holds, value))
-            result = None
             if len({value for _, value in chosen}) > 1:
                 raise NotFollowed(f"{memory.name}, to one place of which several work-items write")
-            for holds, value in chosen:
-                if holds.kind == "true":
-                    result = value
-            made.append(result or (yield from self._earlier(memory, place, taken, last.number)))
+            if any(holds.kind == "true" for holds, _ in chosen):
+                made.append(chosen[0][1])
+            else:
+                left = yield from self._earlier(memory, place, taken, last.number)
+                for holds, value in chosen:     # data decide whether this launch writes
+                    left = expressions.either(holds, value, left)
+                made.append(left)
             at += taken
         return expressions.join(made)
 
@@ -763,10 +766,7 @@ class Instances:
                 return None
             for values in itertools.product((0, 1), repeat=len(templates)):
                 at = {**there, **{a: number(v) for a, v in zip(templates, values)}}
-                held = holds
-                for condition in store.path:
-                    held = both(held, (yield from self._with_integers(condition, at)))
-                held = self.decide(held)
+                held = yield from self._all_hold(store.path, at, holds)
                 if held.kind == "false":
                     continue
                 value = yield self._piece(store.value, rest.constant, width), at

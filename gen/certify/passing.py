@@ -2,7 +2,8 @@
 
 A read is replaced by the values that the last stores before it may have written to its place, at any of their steps.
 For shared memory, the last stores are those with the most barriers before them. For an array between launches, they
-are the stores of the last launch that writes the array. A separate proof shows that the place has been written: for
+are the stores of the last launch that writes the array, and of earlier launches unless the later ones are known to
+write all of it. A separate proof shows that the place has been written: for
 shared memory by enumeration of places, for an array between launches by the proof that all of it is written.
 """
 
@@ -90,8 +91,13 @@ class Passing:
         earlier = [(n, store) for n, store in self.stores.get(memory, []) if n < launch]
         if not earlier:
             raise NotFollowed(f"{memory.name}, which no kernel writes")
-        last = max(n for n, _ in earlier)
-        return [store for n, store in earlier if n == last]
+        found: "List[Store]" = []
+        for last in sorted({n for n, _ in earlier}, reverse=True):
+            stores = [store for n, store in earlier if n == last]
+            found += stores
+            if _writes_all(memory, stores):
+                break
+        return found
 
     def _before(self, read: Expression) -> "List[Store]":
         """Return the stores to shared memory that may be the last before a read. They have fewer barriers before them
@@ -184,6 +190,45 @@ def _size(atoms: "Set[Atom]") -> int:
     for atom in atoms:
         total *= atom.hi - atom.lo + 1
     return total
+
+
+def _writes_all(memory: Memory, stores: "List[Store]") -> bool:
+    """Return true if the stores of a launch are known to write every byte of an array. A variable that is only in
+    conditions may be a parameter of a template, so all bytes must be written for each of its values.
+    """
+    outer: "Set[Atom]" = set()
+    points = 0
+    for store in stores:
+        free = terms.all_free([store.offset, *store.path])
+        if not all(atom.known for atom in free):
+            continue
+        if not terms.all_free(store.path) and _is_dense(store, memory):
+            return True
+        outer |= free - set(store.offset.free)
+        points += _size(free)
+    if memory.bytes is None or points * _size(outer) > MOST_POINTS:
+        return False
+    ordered = sorted(outer, key=lambda atom: atom.number)
+    for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)):
+        at = dict(zip(ordered, values))
+        written: "Set[int]" = set()
+        for store in stores:
+            if all(atom.known for atom in terms.all_free([store.offset, *store.path])):
+                for place in _places(store.offset, store.path, outer, at):
+                    written.update(range(place, place + store.value.size))
+        if len(written) < memory.bytes:
+            return False
+    return True
+
+
+def _is_dense(store: Store, memory: Memory) -> bool:
+    """Return true if the offset of a store is a mixed-radix number without gaps, and covers an array."""
+    size = store.value.size
+    for atom, factor in sorted(store.offset.parts, key=lambda part: part[1]):
+        if atom.kind != "var" or atom.lo or factor != size:
+            return False
+        size *= atom.hi + 1
+    return store.offset.constant == 0 and size == memory.bytes
 
 
 def _places(offset: Term, path: "Sequence[Condition]", outer: "Set[Atom]", at: "Dict[Atom, int]") -> "List[int]":

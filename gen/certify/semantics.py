@@ -62,6 +62,17 @@ class NotProved(Exception):
     """Raised if the semantics of a launch are not proved. The text is the reason."""
 
 
+# exceptions after which the semantics of a launch are not proved
+NOT_FOLLOWED = (NotProved, Unsupported, NotFollowed, Unknown, *FAULTS)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason that an exception of NOT_FOLLOWED gives."""
+    if isinstance(error, FAULTS):
+        return fault(error)
+    return error.message if isinstance(error, Unknown) else str(error)
+
+
 @dataclass
 class _Walked:
     """A launch and its stores.
@@ -196,12 +207,8 @@ class Semantics:
             self.of_atom.update(meaning.of_atom)
             self.ends.update(meaning.ends)
             made.stores, made.groups = meaning.values_stored, meaning.found.groups
-        except (NotProved, Unsupported) as reason:
-            made.problem = str(reason)
-        except Unknown as error:
-            made.problem = error.message
-        except FAULTS as error:
-            made.problem = fault(error)
+        except NOT_FOLLOWED as error:
+            made.problem = reason_of(error)
         made.seconds = time.perf_counter() - start
         return made
 
@@ -227,12 +234,8 @@ class Semantics:
                     if any(n > walked.number and store.memory in memories for n, memories in failed):
                         raise NotProved("a result that a later kernel changes")
                     return Meant("refuted", failure=failure)
-        except (NotProved, Unsupported, NotFollowed) as reason:
-            return Meant("not proved", str(reason))
-        except Unknown as error:
-            return Meant("not proved", error.message)
-        except FAULTS as error:
-            return Meant("not proved", fault(error))
+        except NOT_FOLLOWED as error:
+            return Meant("not proved", reason_of(error))
         return Meant("proved")
 
     # ---- single work-items and steps ----
@@ -255,12 +258,8 @@ class Semantics:
                 if memory.space == "global" and _key(memory)[0] == "results":
                     for store in stores:
                         self._instances(store, launch, instances, wanted)
-        except (NotProved, Unsupported, NotFollowed) as reason:
-            return str(reason)
-        except Unknown as error:
-            return error.message
-        except FAULTS as error:
-            return fault(error)
+        except NOT_FOLLOWED as error:
+            return reason_of(error)
         return ""
 
     def _follow(self, walked: _Walked) -> Followed:
@@ -287,12 +286,8 @@ class Semantics:
                 free = terms.all_free([store.offset, *store.path])
                 made.templates |= {atom for atom in free if atom.known and "!" not in atom.name}
             made.groups, made.items, made.declared = walk.found.groups, walk.found.items, walk.declared
-        except (NotProved, Unsupported) as reason:
-            made.problem = str(reason)
-        except Unknown as error:
-            made.problem = error.message
-        except FAULTS as error:
-            made.problem = fault(error)
+        except NOT_FOLLOWED as error:
+            made.problem = reason_of(error)
         return made
 
     def _instances(self, store: Ordered, launch: Followed, instances: Instances, wanted: "Set[terms.Atom]") -> None:

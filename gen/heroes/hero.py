@@ -111,7 +111,7 @@ from gen.targets import Target
 
 @dataclass
 class Context:
-    """What an emitter (hero) needs for its decisions, besides the nest.
+    """The data, besides the nest, from which an emitter (hero) makes its decisions.
 
     helpers: C functions and tables that the file contains so far.
     scratch: the scratch buffers between kernels so far.
