@@ -1,4 +1,4 @@
-/* sett_indexing_map.h - v0.6 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.7 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -118,6 +118,7 @@ LIMITS
   but not always exact. An empty domain is recognised only if the rules or an enumeration show it.
 
 HISTORY
+  0.7  sett_map_fits returns errors as negative numbers; rules P3, P5 and P13 print shorter quotients.
   0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_FULL_SPEED.
   0.4  print_c_in; fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor.
@@ -131,7 +132,7 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 600 /* version 0.6.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 700 /* version 0.7.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
