@@ -227,25 +227,25 @@ static void command_compare(command_mistyped *self, const char *name) {
 static const command_group command_groups[] = {
     {"map", "indexing maps: simplify, compose, invert, compare, evaluate, ..", map_verbs, COMMAND_COUNT(map_verbs)},
 #if defined(SETT_WITH_SHAPE)
-    {"shape", "arrays with tiled layouts: where an element lies, bytes, bitcasts, ..", shape_verbs,
+    {"shape", "arrays with tiled layouts: positions of elements, bytes, bitcasts, ..", shape_verbs,
      COMMAND_COUNT(shape_verbs)},
-    {"nested", "nested layouts: what each thread of a GPU holds, matrix instructions", nested_verbs,
+    {"nested", "nested layouts: the elements that each thread of a GPU holds; matrix instructions", nested_verbs,
      COMMAND_COUNT(nested_verbs)},
-    {"layout", "layouts of other systems: CuTe's algebra, with swizzles; values, maps", layout_verbs,
-     COMMAND_COUNT(layout_verbs)},
+    {"layout", "layouts of CuTe, Triton, Mosaic, oneDNN, XLA and IREE: values, maps, conversion, moves; CuTe's algebra",
+     layout_verbs, COMMAND_COUNT(layout_verbs)},
 #if !defined(SETT_PLAYGROUND)
-    {"op", "the map of one HLO op", op_verbs, COMMAND_COUNT(op_verbs)},
-    {"indexing", "the maps of every instruction of an HLO file, and of whole fusions", indexing_verbs,
+    {"op", "the indexing map of one HLO op", op_verbs, COMMAND_COUNT(op_verbs)},
+    {"indexing", "the indexing maps of all instructions of an HLO file, and of whole fusions", indexing_verbs,
      COMMAND_COUNT(indexing_verbs)},
 #endif
-    {"coalescing", "is an access of global memory coalesced, if not why, and what helps", coalescing_verbs,
+    {"coalescing", "is an access of global memory coalesced? if not: why, and what helps", coalescing_verbs,
      COMMAND_COUNT(coalescing_verbs)},
-    {"banks", "bank conflicts of accesses of shared memory; padding and swizzles against them", banks_verbs,
+    {"banks", "bank conflicts of accesses of shared memory, and a padding and a swizzle that avoid them", banks_verbs,
      COMMAND_COUNT(banks_verbs)},
-    {"utilisation", "the share of an operand's elements that is read", utilisation_verbs,
+    {"utilisation", "the percentage of an array's elements that are read", utilisation_verbs,
      COMMAND_COUNT(utilisation_verbs)},
-    {"reuse", "how often the elements that are read are read", reuse_verbs, COMMAND_COUNT(reuse_verbs)},
-    {"tile", "the tile of the operand for a tile of the output", tile_verbs, COMMAND_COUNT(tile_verbs)},
+    {"reuse", "how often each element is read", reuse_verbs, COMMAND_COUNT(reuse_verbs)},
+    {"tile", "the tile of an operand that a tile of the output needs", tile_verbs, COMMAND_COUNT(tile_verbs)},
     {"draw", "pictures of layouts, maps and accesses, as text or as SVG", draw_verbs, COMMAND_COUNT(draw_verbs)},
 #endif
 };
@@ -483,7 +483,7 @@ static int say_version(command *self) {
 /* Writes one line for each group. */
 static int say_overview(command *self) {
   size_t i;
-  say_text(self, "sett GROUP VERB ..: where elements lie, and which maps lead there\n");
+  say_text(self, "sett GROUP VERB ..: questions about layouts, indexing maps and memory accesses\n");
   for (i = 0; i < COMMAND_COUNT(command_groups); ++i) {
     say_text(self, "  ");
     say_text(self, command_groups[i].name);
@@ -493,10 +493,10 @@ static int say_overview(command *self) {
   }
   say_text(
       self,
-      "sett help GROUP lists its verbs, each with an example; sett --version says which headers these are.\n"
-      "A - in place of the last words: they come from standard input, one input a line, its words separated by tabs; one answer a line,\n"
+      "sett help GROUP lists the verbs of a group, each with an example. sett --version prints the versions of the headers.\n"
+      "If the last word is -, each line of standard input completes the command; tabs separate the words of a line. Each answer is one line,\n"
       "in which \\n stands for the end of a line and \\\\ for \\.\n"
-      "Status: 0 yes or an answer, 1 no, different or not decided, 2 bad input; with -: 2 if a line was bad input, else 0.");
+      "Exit status: 0 yes or an answer; 1 no, different or not decided; 2 bad input. With -: 2 if a line was bad input, else 0.");
   return 0;
 }
 

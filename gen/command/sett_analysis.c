@@ -969,39 +969,39 @@ static int tile(command *self) {
 }
 
 #define ANALYSIS_VECTOR \
-  "\n--vector: one access takes the elements along that variable, up to 16 bytes of them; a map without it accesses single elements"
-#define ANALYSIS_LANE                                                                                                        \
-  "\nlanes of a warp are neighbours along the dimension of --lane; without it along lane, thread, th_x, thread_x, tid or t," \
-  "\nor along the last of d0, d1, .. (as op prints them) that has several values"
+  "\n--vector: one access takes the elements along this variable, at most 16 bytes; a map without the variable accesses single elements"
+#define ANALYSIS_LANE                                                                                                      \
+  "\n--lane: the dimension along which lanes of a warp are neighbours; by default lane, thread, th_x, thread_x, tid or t," \
+  "\nor the last of d0, d1, .. (the names that op prints) that has several values"
 
 static const command_verb coalescing_verbs[] = {
     {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]",
-     "yes, or no, why, and what helps: do warps (of 32 lanes) touch as few transactions (of 32 bytes) as can hold their elements?" ANALYSIS_LANE
+     "does a warp touch only as many transactions as its elements need? yes; or no, why, and what helps\nTRANSACTION_BYTES and LANES of a warp: both 32 by default" ANALYSIS_LANE
          ANALYSIS_VECTOR,
      "(t, b) -> (t, b), domain: t in [0, 31], b in [0, 63]\tf32[32,64]", coalescing},
 };
 
 static const command_verb banks_verbs[] = {
     {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [MAP ..]",
-     "yes, or no, which lanes meet, why, a padding and a swizzle: is each access free of bank conflicts?"
-     "\nseveral MAPs are accesses of one array, such as the writes and the reads of a tile; the padding and the swizzle are then the best for all of them"
-     "\na turn is one word of every bank; the degree is the maximum of turns that 128 bytes of a warp take: 1 is free (16-byte accesses of a warp take 4 turns of degree 1)" ANALYSIS_LANE
+     "is each access free of bank conflicts? yes; or no, the lanes that conflict, why, a padding and a swizzle that help"
+     "\nseveral MAPs are accesses of one array, such as the writes and the reads of a tile; padding and swizzle then serve all of them"
+     "\nin a turn, each bank serves one word; the degree is the maximum number of turns that 128 bytes of a warp take, and 1 means no conflict\n(if each lane accesses 16 bytes, a warp takes at least 4 turns)" ANALYSIS_LANE
          ANALYSIS_VECTOR,
      "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]\tf32[32,32]", banks},
 };
 
 static const command_verb utilisation_verbs[] = {
-    {"", "MAP SHAPE", "the share of the elements that is read, and which",
+    {"", "MAP SHAPE", "the percentage of the elements that are read, and the indices that are read in each dimension",
      "(d0) -> (d0 * 2), domain: d0 in [0, 15]\tf32[32]", utilisation},
 };
 
 static const command_verb reuse_verbs[] = {
-    {"", "MAP SHAPE", "how often an element that is read is read",
+    {"", "MAP SHAPE", "the mean number of reads of an element, over the elements that are read",
      "(d0, d1) -> (d0), domain: d0 in [0, 15], d1 in [0, 3]\tf32[16]", reuse},
 };
 
 static const command_verb tile_verbs[] = {
     {"", "MAP SIZE,SIZE,..",
-     "the tile of the operand for each tile of the output of these sizes: offset, size, stride; or no: reason",
+     "the tile of the operand that each tile of the output, of these sizes, needs: offset, size, stride; or no: reason",
      "(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 31]\t16", tile},
 };

@@ -1583,7 +1583,7 @@ static int draw_pictures(command *self) {
 
 static const command_verb draw_verbs[] = {
     {"", "[--svg FILE] [--lane NAME] [--vector NAME] TEXT [OTHER]",
-     "a layout, map or fragment as a table of places or owners; OTHER: a second one beside it, what differs is marked;\n"
-     "or a MAP with a SHAPE or an element type: an access, lane by lane, and in banks. --svg FILE: as SVG",
+     "a layout, map or fragment as a table of positions or owners; with OTHER: two tables side by side, the differences marked\n"
+     "if TEXT is a map and OTHER a shape or an element type: the access of each lane, and the banks. --svg FILE: write the picture as SVG",
      "f32[3,5]{1,0:T(2,2)}", draw_pictures},
 };

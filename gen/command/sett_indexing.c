@@ -1175,6 +1175,6 @@ static int indexing_verb(command *self) {
 
 static const command_verb indexing_verbs[] = {
     {"", "FILE.hlo",
-     "a line for each map: instruction, direction, operand, exact or covering, map; lines `rt` say what runtime variables are",
+     "a line for each map, with tabs between: instruction, direction, operand number, exact or covering, map\ncovering: the map has all pairs of indices of the op, and maybe more; lines with rt say what a runtime variable is",
      "tests/kernels/transpose_f32.hlo", indexing_verb},
 };
