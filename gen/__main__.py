@@ -19,10 +19,14 @@ import os
 import re
 from contextlib import closing
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
+if __name__ == "__main__" and find_spec("jinja2") is None:
+    sys.stderr.write("error: Python's package jinja2 is missing: python3 -m pip install jinja2\n")
+    sys.exit(3)
 
 from gen import algebra, certify, explain, from_jax, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
@@ -38,20 +42,21 @@ from gen.terminal import PROGRESS, Unwritable, opened, put
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
-FILES = ("a file of HLO text (FILE#NAME is one of several modules), of StableHLO text or bytecode, a function of JAX "
-         "(model.py:step), a folder (its .hlo and .mlir files), or - for standard input; several files are "
-         "done in this order")
+FILES = ("a file of HLO text (FILE#NAME: one of the modules in it), a file of StableHLO text or bytecode, a JAX "
+         "function (model.py:step), a folder (its .hlo and .mlir files), or - for standard input; files are processed "
+         "in the given order")
 EXAMPLES = """examples:
-  python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a C API
-  python3 -m gen build model.py:step -o build/step --target c          a function of JAX, with a main.c that calls it
+  python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a header
+  python3 -m gen build model.py:step -o build/step --target c          a JAX function, with a main.c that calls it
   python3 -m gen build tests/kernels -o build/all --target c --jobs 2  a folder, two files at a time
-  python3 -m gen check tests/kernels/gelu_bf16.hlo --target c          run beside the scalar reference
-  python3 -m gen explain tests/kernels/gelu_bf16.hlo --stage schedule  how the kernel goes through memory
-  python3 -m gen certify tests/kernels/gelu_bf16.hlo                   proofs of the kernels' texts by SMT solvers
+  python3 -m gen check tests/kernels/gelu_bf16.hlo --target c          compare with the scalar reference
+  python3 -m gen explain tests/kernels/gelu_bf16.hlo --stage schedule  the order in which the kernel accesses memory
+  python3 -m gen certify tests/kernels/gelu_bf16.hlo                   proofs from the text of each kernel
   python3 -m gen bench bench/add_f32.hlo --html build/bench.html       times, and the roofline as a page
 
-exit status: 0 success, 1 a wrong result, 2 bad input, 3 a missing tool or device, 130 after Ctrl-C. Of several files: the first of 1, 2, 3 that any of them has.
-gen/README.md explains the generator, gen/errors.md the errors it reports. NO_COLOR=1 turns colours off."""
+exit status: 0 success, 1 a wrong result, 2 bad input, 3 a missing tool or device, 130 after Ctrl-C.
+With several files, it is the smallest status other than 0 of a file.
+gen/manual.md is the reference; gen/errors.md shows each error with what to do instead. NO_COLOR=1 turns colours off."""
 
 
 class Usage(argparse.ArgumentParser):
@@ -137,7 +142,8 @@ def version() -> str:
 def arguments() -> argparse.ArgumentParser:
     top = Usage(
         prog="gen",
-        description="Reads HLO text and writes kernels in CUDA, HIP, OpenCL and C, each checked against a scalar reference.",
+        description="Generate kernels in CUDA, HIP, OpenCL and C from HLO text, StableHLO text or a JAX function, and "
+                    "check, prove or time them.",
         epilog=EXAMPLES,
     )
     top.add_argument("--version", action="version", version=f"gen of sett {version()}")
@@ -148,28 +154,29 @@ def arguments() -> argparse.ArgumentParser:
 
     def shared(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--device", type=one_of("device", list(DEVICES)), metavar="D",
-                            help=f"class of device for which kernels are chosen: {', '.join(DEVICES)}")
+                            help=f"choose kernels for this class of device: {', '.join(DEVICES)}")
         parser.add_argument(
             "--fill-constants",
             type=seed,
             metavar="N",
-            help="draw from seed N the constants whose values the text leaves out, constant({...}): for tests "
-            "and timing",
+            help="for tests and timing: draw the constants that the text leaves out, constant({...}), from seed N",
         )
         parser.add_argument("--dims", type=dims, action="append", default=[], metavar="NAME=N",
-                            help="sizes of open dimensions of StableHLO text: 0=8x128 for argument 0, b=8 for a symbol")
+                            help="0=8x128: the sizes of argument 0, if StableHLO text leaves them open, or if a JAX "
+                            "function has no default for it (it is then f32); b=8: the value of the symbol b of "
+                            "StableHLO text")
         parser.add_argument("--excess-precision", action="store_true",
                             help="keep values of f16 and bf16 in f32 between ops, as XLA may")
         parser.add_argument("--lead", action="extend", type=names_of, metavar="NAME,..", default=[],
-                            help="parameters and results whose leading dimension the caller gives, as in BLAS: "
-                            "matrices inside of larger ones. Names are those in the header; result is the only result")
+                            help="matrices whose leading dimension the caller gives at run time, as in BLAS: "
+                            "parameters and results, by their names in the header; a single result is called result")
         parser.add_argument("--profile", type=one_of("profile", [EMBEDDED]), metavar="P",
                             help=f"{EMBEDDED}: C11 for small machines, without vectors or threads; implies --target c")
         parser.add_argument(
             "--most-bytes",
             type=count,
             metavar="N",
-            help="with --profile: the maximum of bytes of scratch and stack together "
+            help="with --profile: refuse a function that needs more than N bytes of scratch and stack together "
             f"(default: {DEVICES[EMBEDDED].most_bytes})",
         )
 
@@ -179,79 +186,82 @@ def arguments() -> argparse.ArgumentParser:
 
     def limit(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--limit", type=seconds, metavar="SECONDS",
-                            help="the maximum of processor time of a launch, over all threads "
+                            help="stop a launch that takes more processor time, summed over its threads "
                             f"(default: {run.LAUNCH_SECONDS} for each core, or ten times the expected time if that is "
-                            "more)")
+                            "longer)")
 
     def apart(parser: argparse.ArgumentParser, what: str) -> None:
-        parser.add_argument("--apart", action="store_true", help=f"{what} each fusion of a module by itself")
+        parser.add_argument("--apart", action="store_true", help=f"{what} each fusion of a module separately")
 
     def several(parser: argparse.ArgumentParser, number: int) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
         parser.add_argument("--jobs", type=count, default=number, metavar="N",
-                            help=f"N files at a time, each in a process; the output is the same (default: {number})")
+                            help=f"process N files at the same time; the output does not change (default: {number})")
 
-    parser = verb("build", "write a module's kernels, its one function for each target, C API, reference and manifest")
+    parser = verb("build", "write kernels, a function that calls them, a C header, the scalar reference and a manifest")
     several(parser, os.cpu_count() or 1)
-    apart(parser, "write the files of")
+    apart(parser, "write")
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="write the files to this folder")
     parser.add_argument("--target", type=targets, metavar="T,..",
-                        help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
+                        help=f"targets, separated by commas: {', '.join(TARGETS)} (default: all)")
     parser.add_argument("--wrap", type=one_of("wrapper", ["jax"]), metavar="W",
-                        help="jax: write NAME_jax.c, NAME_jax_cuda.c for --target cuda, and NAME_jax.py too, with "
+                        help="jax: also write NAME_jax.py and NAME_jax.c (for --target cuda NAME_jax_cuda.c), through "
                         "which JAX calls the function")
     parser.add_argument(
         "--dump",
         metavar="DIR",
-        help="write each stage that explain prints to a file: FILE.0_parse.hlo, FILE.1_partition.txt, ..",
+        help="also write each stage that explain prints to a file in DIR: FILE.0_parse.hlo, FILE.1_partition.txt, ..",
     )
     shared(parser)
-    parser = verb("check", "run the kernels on seeded inputs and compare them with the scalar reference")
+    parser = verb("check", "run kernels on seeded inputs and compare the results with those of the scalar reference")
     several(parser, 1)
     target(parser, CHECK_TARGETS)
     limit(parser)
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="draw the inputs from this seed (default: 1)")
     shared(parser)
-    parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
-    parser.add_argument("file", metavar="FILE", help="a file of HLO text, StableHLO text or bytecode, a function (model.py:step), or - for standard input")
+    parser = verb("run", "read raw buffers p0.bin, p1.bin, .., run the kernels of a file, and write r0.bin, r1.bin and "
+                         "so on")
+    parser.add_argument("file", metavar="FILE",
+                        help="a file of HLO text, StableHLO text or bytecode, a JAX function (model.py:step), or - for "
+                        "standard input")
     target(parser, CHECK_TARGETS)
     parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR",
-                        help="the folder with p0.bin, p1.bin, ..; a tuple parameter is p0_0.bin, p0_1.bin, ..")
+                        help="the folder with p0.bin, p1.bin, ..; a tuple parameter is in p0_0.bin, p0_1.bin, ..")
     parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR",
                         help="write r0.bin, r1.bin, .. to this folder")
     limit(parser)
     parser.add_argument("--row-major", action="store_true",
-                        help="all .bin files are row-major arrays, as in NumPy, whatever the layouts in FILE")
+                        help="all .bin files are row-major arrays, as in NumPy, even if FILE states other layouts")
     shared(parser)
-    parser = verb("explain", "print every stage from the text to the kernel")
+    parser = verb("explain", "print the result of every stage, from the parsed graph to the kernel")
     several(parser, os.cpu_count() or 1)
     parser.add_argument("--stage", type=one_of("stage", list(explain.STAGES)), metavar="S",
                         help=f"one of {', '.join(explain.STAGES)} (default: all)")
     parser.add_argument("--target", type=targets, metavar="T,..",
-                        help=f"of {', '.join(TARGETS)} (default: all)")
+                        help=f"targets, separated by commas: {', '.join(TARGETS)} (default: all)")
     parser.add_argument("--svg", type=Path, metavar="F",
-                        help="with --stage arena, one FILE and one target: write the picture to F as SVG too")
+                        help="with --stage arena, one FILE and one target: also write the picture to F, as SVG")
     shared(parser)
-    parser = verb("certify", "prove kernels from their text with SMT solvers: bounds, indices, races, all written")
+    parser = verb("certify", "prove with SMT solvers: no access out of bounds, no race, every result written")
     several(parser, 1)
     parser.add_argument("--target", type=targets, metavar="T,..",
-                        help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
-    parser.add_argument("--smt", metavar="DIR", help="keep each query as a file of SMT-LIB in this folder")
+                        help=f"targets, separated by commas: {', '.join(TARGETS)} (default: all)")
+    parser.add_argument("--smt", metavar="DIR", help="keep each query to the solvers in this folder, as SMT-LIB text")
     shared(parser)
-    parser = verb("bench", "time kernels beside copies of the same bytes and libraries, or the copies between layouts")
+    parser = verb("bench", "time kernels, copies of the same size, and libraries; or time copies between layouts")
     parser.add_argument("files", nargs="*", metavar="FILE", help=FILES)
     parser.add_argument(
         "--layouts",
         nargs="+",
         metavar=("SHAPE", "LAYOUT"),
-        help="time layouts instead of files, as f32[4096,4096] {1,0} {0,1} ..: copies between each pair, and "
-        "reads of each by rows, columns and tiles",
+        help="instead of files, time copies of an array between each pair of layouts, and reads of each layout by "
+        "rows, columns and tiles; for example: f32[4096,4096] {1,0} {0,1}",
     )
     parser.add_argument(
         "--html",
         metavar="F",
-        help="write a page with the roofline of files, or the matrix of --layouts (default: "
-        "beside the JSON, else build/layouts.html)",
+        help="write a page to F: the roofline of the files, or the matrix of --layouts (default with --layouts: "
+        "beside the file of --json, else build/layouts.html)",
     )
     target(parser, BENCH_TARGETS)
     limit(parser)
@@ -259,7 +269,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--json", metavar="F", help="write all figures to F, as JSON")
     parser.add_argument("--rounds", type=count, default=60, metavar="N", help="time at most N turns (default 60)")
     parser.add_argument("--spread", type=float, default=2, metavar="PERCENT",
-                     help="stop when half of the 95%% confidence interval of the share is at most PERCENT (default 2)")
+                     help="stop when the throughput relative to the copy is known within PERCENT: half of its 95%% "
+                     "confidence interval (default 2)")
     parser.add_argument("--no-libraries", action="store_true", help="do not time OpenBLAS, oneDNN, NumPy and XLA:CPU")
     parser.add_argument("--no-check", action="store_true", help="do not compare results with the reference")
     shared(parser)

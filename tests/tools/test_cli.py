@@ -949,3 +949,10 @@ def test_no_device_is_status_3() -> None:
     done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(CATALOGUE / "scalar_s64.hlo")], capture_output=True, text=True,
                           env={**os.environ, "OCL_ICD_VENDORS": os.devnull}, timeout=900)
     assert done.returncode == 3 and done.stdout.startswith("SKIP "), done.stdout + done.stderr
+
+
+def test_no_jinja2_is_status_3() -> None:
+    """If the package jinja2 is missing, gen says how to install it."""
+    program = "import runpy, sys; sys.modules['jinja2'] = None; sys.argv = ['gen', '--version']; runpy.run_module('gen', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "error: Python's package jinja2 is missing: python3 -m pip install jinja2\n")
