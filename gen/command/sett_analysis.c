@@ -972,7 +972,8 @@ static int tile(command *self) {
   "\n--vector: one access takes the elements along this variable, at most 16 bytes; a map without the variable accesses single elements"
 #define ANALYSIS_LANE                                                                                                      \
   "\n--lane: the dimension along which lanes of a warp are neighbours; by default lane, thread, th_x, thread_x, tid or t," \
-  "\nor the last of d0, d1, .. (the names that op prints) that has several values"
+  "\nor the last of d0, d1, .. (the names that op prints) that has several values;"                                        \
+  "\nin a block of 16 x 16 threads, threadIdx.x is t mod 16 and threadIdx.y is t floordiv 16"
 
 static const command_verb coalescing_verbs[] = {
     {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]",
