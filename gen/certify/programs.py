@@ -207,7 +207,8 @@ class Program:
             if all(w.known for w in writes):
                 self.whole.add(id(memory))
             return
-        if (access.at, memory.name) in self.said or first and self._later(call, access, first):
+        if (access.at, memory.name) in self.said or first and self._later(call, access, first) \
+                or _written_by_itself(call, access, writes):
             return
         self.said.add((access.at, memory.name))
         why = "before anything writes it" if not writes else "and not all of it is proved written before"
@@ -261,6 +262,26 @@ class Program:
             return not queries.all_written(chosen, access.memory.bytes, call.solvers)[1]
         except Unknown:
             return False
+
+
+def _written_by_itself(call: Call, read: Access, writes: "Sequence[Access]") -> bool:
+    """Return true if it is proved that the work-item that reads an element has written it before, in the same step of
+    the loops around both accesses.
+    """
+    assert call.found is not None
+    own, given = {id(access) for access in call.found.accesses}, set(read.path)
+    earlier: "Dict[int, Tuple[Access, Set[Atom]]]" = {}
+    for write in writes:
+        if id(write) not in own or write.order >= read.order or write.atomic:
+            continue
+        path = tuple(c for c in write.path if c not in given)
+        if all(atom.known for atom in terms.all_free([write.offset, *path])):
+            around = terms.all_free(step for step, other in zip(write.loops, read.loops) if step == other)
+            earlier[id(write)] = replace(write, path=path), call.found.groups | call.found.items | around
+    try:
+        return bool(earlier) and queries.reached(read, list(earlier.values()), call.solvers)
+    except Unknown:
+        return False
 
 
 def _repeated(accesses: "Sequence[Access]", depth: int, first: "Tuple[Term, ...]") -> "Iterator[Tuple[Access, Tuple[Term, ...]]]":

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
-from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import AbstractSet, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import terms
 from gen.certify.smt import Answer, Solvers
@@ -457,17 +457,23 @@ def _within(term: Term, n: int, access: Access, solvers: Solvers) -> bool:
 
 
 def _in_digits(term: Term) -> Term:
-    """Return an equal term, rewritten by two rules. First, x mod n becomes x - x / n * n. Second, a variable is split
-    into mixed-radix digits if the term also divides it: if x / 4 occurs, x becomes x / 4 * 4 + x mod 4.
+    """Return an equal term, rewritten by two rules. First, x mod n becomes x - x / n * n. Second, a variable or a sum
+    is split into mixed-radix digits if the term also divides it: if x / 4 occurs, x becomes x / 4 * 4 + x mod 4.
     """
-    while True:
-        found = next(((atom, f) for atom, f in term.parts if atom.kind == "mod"), None)
-        if found is None:
-            break
-        atom, f = found
-        inner, by = atom.of
-        assert isinstance(inner, Term) and isinstance(by, int)
-        term = term - Term(((atom, f),), 0) + (inner - terms.quotient(inner, by).times(by)).times(f)
+    term = _without_remainders(term)
+    for atom, _ in term.parts:
+        if atom.kind != "div":
+            continue
+        inner, divisor = atom.of
+        assert isinstance(inner, Term) and isinstance(divisor, int)
+        if len(inner.parts) < 2:
+            continue
+        own, factors = _without_remainders(inner), dict(term.parts)
+        for times in sorted({factors.get(each, 0) // f for each, f in own.parts} - {0}, key=abs):
+            rest = term - own.times(times)
+            if len(rest.parts) < len(term.parts) - 1:
+                term = rest + (terms.of(atom).times(divisor) + terms.modulo(inner, divisor)).times(times)
+                break
     by_variable: "Dict[Atom, Set[int]]" = {}
     waiting, seen = [atom for atom, _ in term.parts], set()     # type: List[Atom], Set[Atom]
     while waiting:
@@ -496,6 +502,18 @@ def _in_digits(term: Term) -> Term:
             if factor and total != level:
                 term = term - level.times(factor) + total.times(factor)
     return term
+
+
+def _without_remainders(term: Term) -> Term:
+    """Return an equal term in which x - x / n * n replaces x mod n."""
+    while True:
+        found = next(((atom, f) for atom, f in term.parts if atom.kind == "mod"), None)
+        if found is None:
+            return term
+        atom, f = found
+        inner, by = atom.of
+        assert isinstance(inner, Term) and isinstance(by, int)
+        term = term - Term(((atom, f),), 0) + (inner - terms.quotient(inner, by).times(by)).times(f)
 
 
 def _different(printer: Printer, atoms: "Set[Atom]") -> str:
@@ -662,11 +680,31 @@ def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool
                        f"an element of {name} is left out").kind == "proved"
 
 
-def _step_of(printer: Printer, access: Access, factor: int, name: str) -> str:
-    """Return the condition that the step of an access which is computed from `element` exists and reaches the element.
-    Return "" if no step can be computed.
+def reached(read: Access, writes: "Sequence[Tuple[Access, AbstractSet[Atom]]]", solvers: Solvers) -> bool:
+    """Return true if each element that an access reads is proved to be written by some step of some write. The guess of
+    this step is that of `_covers`. Each write comes with the variables that have the same values in the read and in
+    the write.
     """
-    found = _inverse(printer, access, factor, name)
+    unit = gcd(read.unit, *(write.unit for write, _ in writes))
+    printer, misses = Printer(), []
+    printer.lines.append("(declare-const element Int)")
+    for number, (write, same) in enumerate(writes):
+        text = _step_of(printer, write, write.unit // unit, f"{number}", same)
+        if text:
+            misses.append(f"(not {text})")
+    factor = read.unit // unit
+    offset = printer.term(read.offset.times(factor))
+    lines = [f"(<= {offset} element)", f"(< element (+ {offset} {read.width * factor}))", *misses,
+             *(printer.condition(c) for c in read.path)]
+    about = f"an element of {read.memory.name} is read before it is written"
+    return bool(misses) and solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about).kind == "proved"
+
+
+def _step_of(printer: Printer, access: Access, factor: int, name: str, fixed: "AbstractSet[Atom]" = frozenset()) -> str:
+    """Return the condition that the step of an access which is computed from `element` exists and reaches the element.
+    The variables in `fixed` have given values. Return "" if no step can be computed.
+    """
+    found = _inverse(printer, access, factor, name, fixed)
     if found is None:
         return ""
     rest, sums, path = found
@@ -695,16 +733,17 @@ def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
                        f"an element of {access.memory.name} does not tell the step that touches it").kind == "proved"
 
 
-def _inverse(printer: Printer, access: Access, factor: int,
-             name: str) -> "Optional[Tuple[str, List[Tuple[Atom, Term]], List[Condition]]]":
-    """Compute the variables of an access from `element`, by definitions in the query. Return what remains of
-    `element`, the variables with their values, and the access's conditions for these values. Return None if there
-    is no such inverse.
+def _inverse(
+    printer: Printer, access: Access, factor: int, name: str, fixed: "AbstractSet[Atom]" = frozenset()
+) -> "Optional[Tuple[str, List[Tuple[Atom, Term]], List[Condition]]]":
+    """Compute the variables of an access from `element`, by definitions in the query. The variables in `fixed` are not
+    computed. Return what remains of `element`, the variables with their values, and the access's conditions for these
+    values. Return None if there is no such inverse.
     """
     parts: "List[object]" = [access.offset, *access.path]
     digits: "Dict[Atom, int]" = {}
     sums: "List[Tuple[Atom, Term]]" = []
-    for atom in sorted(terms.all_free(parts), key=lambda a: a.number):
+    for atom in sorted(terms.all_free(parts) - fixed, key=lambda a: a.number):
         by, total = [1, *_divisors(parts, atom)], terms.ZERO
         if any(b % a for a, b in zip(by, by[1:])):
             return None
@@ -718,10 +757,13 @@ def _inverse(printer: Printer, access: Access, factor: int,
     for atom, total in sums:
         offset = terms.substituted(offset, atom, total)
         path = [terms.substituted(c, atom, total) for c in path]
+    given = Term(tuple((atom, f) for atom, f in offset.parts if atom.free <= fixed), 0)
+    offset = offset - given
     if any(atom not in digits for atom, _ in offset.parts):
         return None
     strides = {atom: f * factor for atom, f in offset.parts}
-    rest = f"(- element {terms._int(offset.constant * factor + sum(f * a.hi for a, f in strides.items() if f < 0))})"
+    least = offset.constant * factor + sum(f * a.hi for a, f in strides.items() if f < 0)
+    rest = f"(- element {terms._int(least)}{' ' + printer.term(given.times(factor)) if given.parts else ''})"
     for atom in sorted(digits, key=lambda a: -abs(strides.get(a, 0))):
         stride, own = strides.get(atom, 0), f"|{atom.name}|"
         printer.names[atom, ""] = own

@@ -274,7 +274,7 @@ class Reader:
                 raise Unknown(f"expected a type, found {at.text or 'the end'}", at)
             base = Node("basic", at, " ".join(words))
         if space or static or const or typedef:
-            base = Node("qualified", at, base, space, static, typedef)
+            base = Node("qualified", at, base, space, static, typedef, const)
         return base
 
     def _record(self) -> Node:

@@ -93,9 +93,13 @@ class Either:
 
 @dataclass(frozen=True)
 class Opaque:
-    """The value of a struct, or no value (void)."""
+    """The value of a struct, or no value (void).
+
+    fields: the integers in the struct that the walk knows, each with its offset in bytes.
+    """
 
     type: Type
+    fields: "Tuple[Tuple[int, Number], ...]" = ()
 
 
 Value = Union[Number, Lanes, Address, Either, Opaque]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import gcd
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import terms, types
@@ -35,6 +36,8 @@ MOST_TURNS = 12
 NO_LIMIT = 1 << 62    # stands for the number of steps of a loop if nothing is known about it
 MOST_TRIED = 3    # maximum nesting depth of loops that `_tried` walks on trial
 MOST_UNROLLED = 16          # maximum number of steps of an unrolled loop
+MOST_ENTRIES = 1024    # maximum number of elements of a table at which the walk looks for an index
+MOST_CHANGES = 16    # maximum number of adjacent elements that differ, in a table that a choice replaces
 
 
 class _Exits:
@@ -82,6 +85,13 @@ class _Stored:
     path: "Tuple[Condition, ...]"
 
 
+@dataclass(frozen=True)
+class _Table:
+    """The integers in an array or a struct that nothing changes after its declaration, by their offset in bytes."""
+
+    entries: "Dict[int, Number]"
+
+
 class Walk:
     """Symbolic execution of the kernels of a file."""
 
@@ -116,7 +126,9 @@ class Walk:
             self.phase, self.steps, self.order = ZERO, 0, 0
             self.pure: "Dict[object, Type]" = {}
             self.loaded: "Dict[object, Value]" = {}
-            self.stores: "Dict[object, _Stored]" = {}       # the last store to each private array
+            # the stores to each private array, in the order of the text
+            self.stores: "Dict[object, Tuple[_Stored, ...]]" = {}
+            self.tables: "Dict[Memory, _Table]" = {}
             self.active: "Set[Atom]" = set()    # the steps of the loops around the current place
             # for places in private memory: the values that reads return until the next store
             self.recent: "Dict[object, Value]" = {}
@@ -408,7 +420,7 @@ class Walk:
         if isinstance(type, Void):
             return Opaque(type)
         if isinstance(value, Opaque) and isinstance(type, (Record, Array)):
-            return Opaque(type)
+            return value if value.type == type else Opaque(type)
         if isinstance(value, Lanes) and isinstance(type, (Int, Float)):    # a vector that is reinterpreted as a number
             return self._fresh(type, self._varies())
         raise Unknown(f"a conversion to {type}", at)
@@ -503,6 +515,7 @@ class Walk:
                 self.new_fixed[memory, "written"] = True
         if write and value.memory.space == "private":
             self._counted_store(value.memory, 1)
+            self.new_fixed[value.memory.key, "changed"] = True
             self._forget(value.memory)
         width, offset, unit = size(type), value.offset, value.unit
         if width % unit:
@@ -541,9 +554,11 @@ class Walk:
             span = self.given.get((value.memory, element))
         place = value.memory, value.offset.times(value.unit), type
         if isinstance(type, Int) and value.memory.space == "private":
-            kept = self._kept_number(value, type)
+            kept = self._looked_up(value.memory, value.offset.times(value.unit), type) or self._kept_number(value, type)
             if kept is not None:
                 return kept
+        if isinstance(type, Record):
+            return self._struct(value, type)
         if value.memory.space == "private" and isinstance(type, (Int, Float)) and type.bits == 32:
             if place not in self.recent:
                 if isinstance(type, Int):
@@ -577,27 +592,77 @@ class Walk:
         self.new_fixed[memory.key, "stores"] = self.new_fixed.get((memory.key, "stores"), 0) + count
 
     def _kept_number(self, place: Address, type: Int) -> "Optional[Number]":
-        """Return the integer at a place of a private array if it is known, else None. It is known under two
-        conditions: the only store to the array is in a loop over the whole array that has ended; and the stored
-        integer depends only on ids, on the index, and on steps of loops that have not ended.
+        """Return the integer at a place of a private array if it is known, else None. It is known under three
+        conditions: each store to the array is in a loop that has ended, and whose steps store to each n-th element; no
+        two of the stores write the same elements; and the stored integer depends only on ids, on the index, and on
+        steps of loops that have not ended.
         """
         assert place.memory is not None
-        stored = self.stores.get(place.memory.key)
-        if stored is None or self.fixed.get((place.memory.key, "stores")) != 1 or stored.place.memory is not place.memory:
+        stores = self.stores.get(place.memory.key, ())
+        if not stores or self.fixed.get((place.memory.key, "stores")) != len(stores):
             return None
-        to, value = stored.place, stored.value
-        if stored.type != type or to.unit != place.unit or not isinstance(value, Number) or value.term is None \
-                or value.type != type:
+        stride = stores[0].place.offset.parts[0][1] if stores[0].place.offset.parts else 0
+        if len({stored.place.offset.constant for stored in stores}) < len(stores):
             return None
-        if len(to.offset.parts) != 1 or to.offset.constant or to.offset.parts[0][1] != 1:
+        for stored in stores:
+            to = stored.place
+            if to.memory is not place.memory or stored.type != type or to.unit != place.unit \
+                    or len(to.offset.parts) != 1 or to.offset.parts[0][1] != stride \
+                    or not 0 <= to.offset.constant < stride:
+                return None
+        column = place.offset.constant % stride
+        found = next((stored for stored in stores if stored.place.offset.constant == column), None)
+        index = terms.quotient(place.offset, stride)
+        if found is None or any(factor % stride for _, factor in place.offset.parts):
             return None
-        step = to.offset.parts[0][0]
+        (step, _), value = found.place.offset.parts[0], found.value
         alive = self.active | self.found.groups | self.found.items
-        if step in self.active or step.kind != "var" or (step.hi + 1) * to.unit != place.memory.bytes or step.lo:
+        if not isinstance(value, Number) or value.term is None or value.type != type or step in self.active \
+                or step.kind != "var" or step.lo or (step.hi + 1) * stride * place.unit != place.memory.bytes:
             return None
-        if not set(stored.path) <= set(self.path) or not value.term.free - {step} <= alive:
+        if not set(found.path) <= set(self.path) or not value.term.free - {step} <= alive:
             return None
-        return Number(type, terms.substituted(value.term, step, place.offset), value.data)
+        return Number(type, terms.substituted(value.term, step, index), value.data)
+
+    def _looked_up(self, memory: Memory, offset: Term, type: Int) -> "Optional[Number]":
+        """Return the integer at a byte of an array or a struct, as a choice between the integers in its table. Return
+        None if the table lacks one of them, or if too many of them differ.
+        """
+        table = self.tables.get(memory)
+        if table is None or self.fixed.get((memory.key, "changed")):
+            return None
+        if offset.is_constant:
+            found = table.entries.get(offset.constant)
+            return found if found is not None and found.type == type else None
+        stride = gcd(*(factor for _, factor in offset.parts))
+        first = offset.constant % stride
+        index = terms.quotient(offset, stride)    # the offset is stride * index + first
+        lo, hi = bounds(index)
+        lo, hi = max(lo, 0), min(hi, ((memory.bytes or 0) - size(type) - first) // stride)
+        if not lo <= hi < lo + MOST_ENTRIES:
+            return None
+        numbers = [table.entries.get(stride * at + first) for at in range(lo, hi + 1)]
+        held = [each for each in numbers if each is not None and each.type == type and each.term is not None]
+        changes = [at for at in range(1, len(held)) if held[at].term != held[at - 1].term]
+        if len(held) < len(numbers) or len(changes) > MOST_CHANGES:
+            return None
+        result = held[-1].term
+        for at in reversed(changes):
+            before = held[at - 1].term
+            assert before is not None and result is not None
+            result = chosen(terms.at_most(index, number(lo + at - 1)), before, result)
+        return Number(type, result, any(each.data for each in held) or not all(atom.known for atom in index.free))
+
+    def _struct(self, place: Address, type: Record) -> Opaque:
+        """Return the value of a struct in memory."""
+        fields: "List[Tuple[int, Number]]" = []
+        if place.memory is not None and not type.union:
+            for name, of in type.fields:
+                found = type.field(name)
+                if isinstance(of, Int) and found is not None:
+                    held = self._looked_up(place.memory, place.offset.times(place.unit) + number(found[0]), of)
+                    fields += [(found[0], held)] if held is not None else []
+        return Opaque(type, tuple(fields))
 
     def _kept_pointer(self, place: Address, at: Token) -> Value:
         """Return the pointer at a place of an array of pointers. It is known if the array has exactly one store,
@@ -635,7 +700,8 @@ class Walk:
         if before is not None:
             self._stored_global(value.memory, type, stored, before)
         if value.memory.space == "private":
-            self.stores[value.memory.key] = _Stored(value, type, stored, tuple(self.path))
+            self.stores[value.memory.key] = (*self.stores.get(value.memory.key, ()),
+                                             _Stored(value, type, stored, tuple(self.path)))
         if isinstance(type, Pointer):
             self.pointers.setdefault(value.memory, {})[at] = value, stored
         element = type.element if isinstance(type, Vector) else type
@@ -695,7 +761,7 @@ class Walk:
                 return replace(a, offset=chosen(condition, a.offset, b.offset))
             return Either(condition, a, b)
         if isinstance(a, Opaque):
-            return a
+            return Opaque(a.type) if a.fields else a
         raise Unknown("values of two kinds meet", at)
 
     def _branches(self, condition: Condition, then: "Any", other: "Any", at: Token) -> "Tuple[Any, Any]":
@@ -760,7 +826,7 @@ class Walk:
     def _do_declare(self, node: Node) -> _Exits:
         base = node.parts[0]
         space = base.parts[1] if base.kind == "qualified" else ""
-        static = base.kind == "qualified" and base.parts[2]
+        static, const = (base.kind == "qualified" and base.parts[part] for part in (2, 4))
         if not node.parts[1]:
             self._type(base)
         for name, type_node, initial, reference in node.parts[1]:
@@ -776,6 +842,8 @@ class Walk:
                 memory = Memory(name, where, size(type), key, node.at)
                 scope[name] = Cell(name, type, None, memory, key)
                 self._initialise(memory, type, initial, static)
+                if initial is not None and (const or space == "constant" or not static and scope is not self.globals):
+                    self._tabulate(memory, type, initial)
                 continue
             value: "Optional[Value]" = None
             if initial is not None:
@@ -819,7 +887,9 @@ class Walk:
             value = self._value(initial)
             if isinstance(value, Address) and isinstance(type, Record):
                 self._touch(value, type, False, initial.at)
-            self._spoil(memory)
+            self._open_elements(memory)
+            if isinstance(value, Opaque) and value.type == type and value.fields:
+                self.tables[memory] = _Table(dict(value.fields))
             return
         waiting, count = list(initial.parts[0]), 0
         held: "Optional[Value]" = None
@@ -836,11 +906,50 @@ class Walk:
             # the elements without an initial value are 0
             self._remember(memory, element, Number(element, ZERO, False))
         if not isinstance(type, Array):
-            self._spoil(memory)
+            self._open_elements(memory)
         if isinstance(type, Record) and type.union and count == 1 and held is not None:
             self._union(memory, type, held)
 
+    def _tabulate(self, memory: Memory, type: Type, initial: Node) -> None:
+        """Record the integers that initialise an array or a struct, if all initial values are constants."""
+        entries: "Dict[int, Number]" = {}
+
+        def fill(of: Type, node: "Optional[Node]", at: int) -> None:
+            if isinstance(of, Array):
+                parts = [(of.element, n * size(of.element)) for n in range(of.length)]
+            elif isinstance(of, Record) and not of.union:
+                parts = [(inner, offset) for name, _ in of.fields for offset, inner in [of.field(name) or (0, Void())]]
+            elif isinstance(of, Int):
+                value = self._value(node) if node is not None else Number(of, ZERO, False)
+                value = self._converted(value, of, initial.at)
+                if not isinstance(value, Number) or value.term is None or not value.term.is_constant:
+                    raise Unknown("an initial value that is no constant", initial.at)
+                entries[at] = Number(of, value.term, False)
+                return
+            else:
+                return
+            if len(parts) > MOST_ENTRIES or node is not None and (
+                    node.kind != "braces" or len(node.parts[0]) > len(parts)):
+                raise Unknown("an initial value of another form", initial.at)
+            given = node.parts[0] if node is not None else []
+            for n, (inner, offset) in enumerate(parts):
+                fill(inner, given[n] if n < len(given) else None, at + offset)
+
+        try:
+            with self._unrecorded():
+                fill(type, initial, 0)
+        except Unknown:
+            return
+        if entries:
+            self.tables[memory] = _Table(entries)
+
     def _spoil(self, memory: Memory) -> None:
+        """Let the array have any elements from here on."""
+        self.new_fixed[memory.key, "changed"] = True
+        self._open_elements(memory)
+
+    def _open_elements(self, memory: Memory) -> None:
+        """Let the range of the array's elements be the full range of any type."""
         self._counted_store(memory, 2)
         self._forget(memory)
         for of in (Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (False, True)):
@@ -1384,7 +1493,7 @@ class Walk:
                 if isinstance(found.type, Array):
                     return Address(found.type.element, found.memory, ZERO, least(found.type.element))
                 if isinstance(found.type, Record):
-                    return Opaque(found.type)
+                    return self._struct(Address(found.type, found.memory, ZERO, least(found.type)), found.type)
                 return self._load(Address(found.type, found.memory, ZERO, least(found.type)), found.type, node.at)
             if found.value is None:
                 if isinstance(found.type, Pointer):
@@ -1608,6 +1717,11 @@ class Walk:
             return self._arithmetic(type, one.term + two.term if op == "+" else one.term - two.term, data, at)
         if op == "*":
             return self._arithmetic(type, terms.product(one.term, two.term), data, at)
+        if op == "&":
+            for x, mask in ((one.term, two.term), (two.term, one.term)):
+                if not data and mask.is_constant and mask.constant >= 0 and not mask.constant & mask.constant + 1:
+                    # only the low bits matter, so x may be outside of the range of its type
+                    return Number(type, terms.modulo(x, mask.constant + 1), False)
         x, y = self._observed(one, at), self._observed(two, at)
         if compares:
             condition = {"<": lambda: terms.less(x, y), ">": lambda: terms.less(y, x), "<=": lambda: terms.at_most(x, y),
@@ -1815,7 +1929,7 @@ class Walk:
             return self._cast_pointer(place, type.element, node.at)
         if isinstance(type, Record):
             self._touch(place, type, False, node.at)
-            return Opaque(type)
+            return self._struct(place, type) if isinstance(place, Address) else Opaque(type)
         return self._load(place, type, node.at)
 
     def _lane_index(self, type: Vector, index: Node) -> None:
@@ -2007,7 +2121,9 @@ class Walk:
                     continue
                 if isinstance(type, Record):
                     memory = Memory(parameter.name, "private", size(type), (parameter.name, self.site), at)
-                    self._spoil(memory)
+                    self._open_elements(memory)
+                    if isinstance(value, Opaque) and value.type == type and value.fields:
+                        self.tables[memory] = _Table(dict(value.fields))
                     scope[parameter.name] = Cell(parameter.name, type, None, memory)
                     continue
                 cell = Cell(parameter.name, type, self._converted(value, type, at), None, (parameter.name, self.site))

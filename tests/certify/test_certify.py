@@ -116,6 +116,12 @@ CUDA_IDS = "const unsigned g = blockIdx.x, t = threadIdx.x;\n"
     ("if (g * 16 + t < 64) r0[g * 16 + t] = p0[63 - t - g * 16];", "PROVED", ""),
     ("r0[g * 16 + t] = p0[(t - g) % 64];", "REFUTED", "an index leaves [0, 4294967295]"),
     ("r0[(g ^ 1) * 16 + (t ^ 5)] = p0[0];", "PROVED", ""),
+    ("r0[g * 16 + t] = p0[(t - g) & 63];", "PROVED", ""),
+    ("r0[g * 16 + t] = p0[(t - g) & 64];", "REFUTED", "an index leaves [0, 4294967295]"),
+    ("r0[g * 16 + t] = p0[1 + ((t - g) & 63)];", "REFUTED", "p0 is read outside"),
+    ("const uint n = (-t & 3) + g * 16; if (t < 4) for (uint k = 0; k < 4; ++k) r0[n + k * 4] = 0.0f;", "PROVED", ""),
+    ("const uint n = (-t & 3) + g * 16; if (t < 5) for (uint k = 0; k < 4; ++k) r0[n + k * 4] = 0.0f;", "REFUTED", "meet"),
+    ("const uint n = (-t & 1) + g * 16; if (t < 4) for (uint k = 0; k < 4; ++k) r0[n + k * 4] = 0.0f;", "REFUTED", "meet"),
     ("for (uint k = t; k < 64; k += 16) if (g == 0) r0[k] = p0[k];", "PROVED", ""),
     ("for (uint k = t; k <= 64; k += 16) if (g == 0) r0[k] = p0[k];", "REFUTED", "outside"),
     ("for (uint k = 64; k-- > 0;) if (g == 0 && t == 0) r0[k] = p0[k];", "PROVED", ""),
@@ -150,6 +156,98 @@ CUDA_IDS = "const unsigned g = blockIdx.x, t = threadIdx.x;\n"
 def test_kernels_by_hand(body: str, kind: str, said: str) -> None:
     found = verdict("opencl", IDS + body)
     assert found.kind == kind and said in found.line(), found.line()
+
+
+SUMS = """for (uint n = 0; n < 4; ++n) {
+  for (uint k = 0; k < 16; ++k) r0[n * 16 + k] = 0.0f;
+  for (uint k = 0; k < 4; ++k) vstore4(vload4(k, r0 + n * 16) + vload4(k, p0 + n * 16), k, r0 + n * 16);
+}
+"""
+
+
+@pytest.mark.parametrize("was, now", [
+    ("", ""),
+    ("k < 16", "k < 15"),
+    ("++k) r0", "++k) if (p0[k] > 0.0f) r0"),
+    ("uint k = 0; k < 16", "uint k = n; k < 16"),
+    ("n * 16 + k]", "n * 16 + k / 2]"),
+    ("n * 16 + k]", "16 + k]"),
+    ("vload4(k, r0 + n * 16)", "vload4(k, r0 + (3 - n) * 16)"),
+    ("vload4(k, r0 + n * 16)", "vload4(k, r0 + n * 12)"),
+    ("vload4(k, r0 + n * 16)", "vload4(0, r0 + n * 15 + k)"),
+])
+def test_sums_in_a_result(was: str, now: str) -> None:
+    """A work-item may read an element of a result that it wrote in the same step of a loop."""
+    assert not was or was in SUMS
+    found = verdict("opencl", SUMS.replace(was, now, 1) if was else SUMS, blocks=1, threads=1)
+    assert found.kind == ("UNKNOWN" if was else "PROVED") and (not was or "r0 is read and not all" in found.line()), found.line()
+
+
+PARTS = """struct part { int first, count; };
+static const struct part parts[] = {{0, 3}, {3, 8}, {11, 5}};
+static int end(struct part of) { return of.first + of.count; }
+"""
+MOVE_PARTS = """for (int n = 0; n < 3; ++n) {
+  struct part own = parts[n];
+  for (int k = own.first; k < end(own); ++k) r0[number * 16 + k] = p0[number * 16 + k];
+}
+"""
+
+
+@pytest.mark.parametrize("was, now, kind", [
+    ("", "", "PROVED"),
+    ("{3, 8}", "{3, 9}", "PROVED"),
+    ("{3, 8}", "{3, 7}", "REFUTED"),
+    ("{3, 8}", "{4, 7}", "REFUTED"),
+    ("{11, 5}", "{11, 6}", "REFUTED"),
+    ("{0, 3}", "{-1, 4}", "REFUTED"),
+    ("n < 3", "n < 4", "REFUTED"),
+    (", {11, 5}", ", {11, 5}, {16}", "PROVED"),
+    ("static const struct", "static struct", "UNKNOWN"),
+    ("  for (int k", "  own.count = (int)number; for (int k", "UNKNOWN"),
+    ("{ return of", "{ of.count = 0; return of", "UNKNOWN"),
+    ("struct part own = parts[n];", "struct part own = parts[n], *any = &own; any->count = 6;", "UNKNOWN"),
+    ("struct part own = parts[n];", "struct part own = parts[n]; own = parts[0];", "UNKNOWN"),
+    ("struct part own = parts[n];", "struct part own = parts[n]; memcpy(&own, &parts[0], 8);", "UNKNOWN"),
+])
+def test_structs_from_a_table(was: str, now: str, kind: str) -> None:
+    """The integers in a constant table of structs are known, also in a copy of a struct. They are not known if a store
+    may change the table or the copy.
+    """
+    assert not was or was in PARTS + MOVE_PARTS
+    before, body = (text.replace(was, now, 1) if was else text for text in (PARTS, MOVE_PARTS))
+    found = verdict("c", body, blocks=4, threads=1, before=before)
+    assert found.kind == kind, found.line()
+
+
+PLACES = """int place[4][2];
+for (int k = 0; k < 4; ++k) {
+  place[k][0] = (int)(t % 4) - k;
+  place[k][1] = (int)(g * 4 + t / 4) - k * 2;
+}
+float total = 0.0f;
+for (int k = 0; k < 4; ++k) total += p0[(place[k][1] + k * 2) * 4 + place[k][0] + k];
+r0[g * 16 + t] = total;
+"""
+
+
+@pytest.mark.parametrize("was, now, kind", [
+    ("", "", "PROVED"),
+    ("[0] + k", "[0] + k + 1", "REFUTED"),
+    ("(t % 4) - k", "(t % 5) - k", "REFUTED"),
+    ("(t % 4) - k", "(t % 4) - k * 2", "REFUTED"),
+    ("[k][1] = (int)", "[k][0] = (int)", "UNKNOWN"),
+    ("k < 4; ++k) {", "k < 3; ++k) {", "UNKNOWN"),
+    ("  place[k][1]", "  if (t > 3) place[k][1]", "UNKNOWN"),
+    ("}\nfloat", "}\nplace[g][1] = 4;\nfloat", "UNKNOWN"),
+])
+def test_columns_of_an_array(was: str, now: str, kind: str) -> None:
+    """A loop over the rows of a work-item's array stores to each column: the elements are known. They are not known
+    if a store leaves some out, or if another store may change them.
+    """
+    assert not was or was in PLACES
+    found = verdict("cuda", CUDA_IDS + (PLACES.replace(was, now, 1) if was else PLACES))
+    assert found.kind == kind, found.line()
 
 
 TILE = """__shared__ float tile[16];
