@@ -1003,6 +1003,6 @@ static const command_verb reuse_verbs[] = {
 
 static const command_verb tile_verbs[] = {
     {"", "MAP SIZE,SIZE,..",
-     "the tile of the operand that each tile of the output, of these sizes, needs: offset, size, stride; or no: reason",
+     "for output tiles of these sizes: the tile of the operand that each of them needs, as offset, size and stride; or no: reason",
      "(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 31]\t16", tile},
 };

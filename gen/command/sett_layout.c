@@ -1078,7 +1078,7 @@ static const command_verb layout_verbs[] = {
      "4x4@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [2, 1], order = [1, 0]}>",
      layout_dump},
     {"swizzle", "STORE LOAD BITS",
-     "the layout {offset = ..} of shared memory that takes the fewest turns if STORE writes it and LOAD reads it; BITS of an element",
+     "the layout {offset = ..} of shared memory that takes the fewest turns if STORE writes it and LOAD reads it; BITS: of an element",
      "{register = [[1]], lane = [[2], [4]]} -> {dim0 = 8}\t{register = [[4]], lane = [[1], [2]]} -> {dim0 = 8}\t32",
      layout_swizzle},
     {"make_layout", "SHAPE STRIDE", "the layout SHAPE:STRIDE", "(2,3)\t(1@0,1@1)", layout_make_layout},

@@ -569,7 +569,7 @@ static const command_verb nested_verbs[] = {
     {"apply", "LAYOUT D,D,..",
      "the layout whose dimension i is the dimension of LAYOUT that entry i of D,D,.. gives (-1: a dimension of size 1)",
      NESTED_L "\t1,0", nested_apply},
-    {"reshape", "LAYOUT DIMS", "the layout of the vector with other dimensions", NESTED_L "\t4,4,8", nested_reshape},
+    {"reshape", "LAYOUT DIMS", "the layout of the same vector, reshaped to DIMS", NESTED_L "\t4,4,8", nested_reshape},
     {"on", "LAYOUT SUBGROUPS THREADS",
      "the layout, if it fits a machine of SUBGROUPS subgroups of THREADS threads; else an error", NESTED_L "\t2\t32",
      nested_on},
