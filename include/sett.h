@@ -41,7 +41,7 @@ THE MODEL
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
   Both maps follow the definition of tiles literally. sett_map_simplify simplifies them.
   sett_layout_order      from logical indices to indices in memory order (the most major first), or back. Without tiles, this is a
-                         transpose. With tiles, a linear position takes the place of the index in memory order
+                         transpose. With tiles, there is no index in memory order, and the linear position is used instead
   sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory: linear
                          positions, or indices in memory order. A map from output to operand then says from which places of the
                          operand each place of the output is computed. All questions about maps (coalescing, banks, reads, tiles, the
@@ -64,7 +64,8 @@ THE MODEL
 
   sett_any               a layout in any of the notations. Two layouts are the same if they are the same function: from the logical
                          index to an offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical
-                         index (Triton, Mosaic, IREE). The direction in which sett_notation.h keeps a layout does not matter
+                         index (Triton, Mosaic, IREE). The direction in which sett_notation.h keeps a layout does not matter. The
+                         examples are two layouts and the answer of sett_any_same; a no shows an index, and the offset in each layout
       f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
       f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
   sett_any_convert       the same function in another notation, or a no, with values that no layout in that notation can have
@@ -174,7 +175,8 @@ SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, con
  * 0 means one period of the layout. */
 SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
                                      int64_t threads);
-/* Return the map from an element's index to its subgroup, thread and slot. Of several owners, it gives the one with the smallest ids. */
+/* Return the map from an element's index to its subgroup, thread and slot. If the element has several owners, they are those of the owner with the
+ * smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
 /* Return the nested layout that has the given map, which must have the form of sett_nested_map. If no thread id
  * changes the index along a dimension, its thread_tile is computed from the first of the digits outer, batch and subgroup whose tile is not 1: the
@@ -189,7 +191,8 @@ SETT_PUBLIC const char *sett_message(int error);
 /* ---- a layout in any notation ---- */
 enum { SETT_ANY_NOTATION, SETT_ANY_XLA, SETT_ANY_IREE };
 enum { SETT_ANY_DIMS = 24, SETT_ANY_POINTS = 3 };
-/* A layout. `kind` says which of the fields `shape`, `nested` and `notation` is in use. */
+/* A layout. If `kind` is SETT_ANY_XLA, it is in `shape`; if it is SETT_ANY_IREE, in `nested`; otherwise in `notation`. `error` is 0 or an error whose
+ * text sett_message returns. */
 typedef struct sett_any {
   int kind, error;
   int64_t column; /* column of the error in the text, counted from 1 */
@@ -197,19 +200,20 @@ typedef struct sett_any {
   sett_nested_layout nested;
   sett_notation notation;
 } sett_any;
-/* The answer of a comparison or conversion. `yes` and `no` are 1 if proved; if both are 0, `reason` says why it is not decided. A no has a witness
- * unless the reason alone explains it, such as "different sizes". A witness is some points, and in `a` the values of the first layout there. For
- * sett_any_same, `b` is the second layout's value at the first point. */
+/* The answer of a comparison or conversion. `yes` and `no` are 1 if proved; if both are 0, `reason` says why the question is not decided. A no has a
+ * witness unless the reason alone explains the no, such as "different sizes". A witness of sett_any_same is point[0], at which layout `a` has the value
+ * a[0] and layout `b` the value b. A witness of sett_any_convert is `points` points: at point[i], the layout has the value a[i]. */
 typedef struct sett_any_answer {
   int yes, no;
   const char *reason;
-  /* ins, outs: number of coordinates of a point and of a value. points: number of points; 0: there is no witness */
+  /* ins, outs: number of coordinates of a point and of a value. points: number of points in the witness; 0: there is no witness */
   int ins, outs, points;
   int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
 } sett_any_answer;
 /* Parse a text. It may be in any notation of sett_notation.h; an array of XLA such as f32[70,300]{1,0:T(8,128)}; a nested layout of IREE; or
  * Tenstorrent's tiles and faces, 64x64@T(32,32)(16,16), which are read as f32[64,64]{1,0:T(32,32)(16,16)}. */
 SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
+/* Write the canonical text in the notation of the layout, as sett_notation_print does. */
 SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
 /* Return the layout as a map in the direction of its notation:
  *     IREE:     from the owner to the index.
@@ -247,7 +251,7 @@ enum {
   SETT_ANY_TARGETS
 };
 /* The result of sett_any_convert. If answer.yes is 1, `layout` is the result. If answer.no is 1, no layout of that notation is this function; the
- * witness of the no, if there is one, is points whose values show this. */
+ * values at the points of the witness, if there is a witness, show this. */
 typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
@@ -270,14 +274,15 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 /* Return the plan that sett_move_plan makes to move an array from distribution a over threads to distribution b. It may place elements in shared memory
  * also as sett_notation_shared places them.
  *     bits:   size of an element.
- *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) have only threads. If neither layout has
- *             lanes: 64 if an IREE layout has 33 to 64 threads; the number of threads of a (thread, value) layout if it is below 32 and not below
- *             that of the other layout; otherwise 32.
+ *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) layouts have threads, but no lanes. If
+ *             neither layout has lanes, the number is 64 if an IREE layout has 33 to 64 threads; the number of threads of a (thread, value) layout if
+ *             this number is below 32 and not below that of the other layout; otherwise 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register; the thread id is warp * lanes + lane, and the subgroup id is warp.
  *     CuTe with coordinates:   its modes are register, lane, warp, block in this order.
- *     CuTe with two modes:     (thread, value). The result is an integer: the linear index, in which the first dimension is fastest.
+ *     CuTe with two modes:     (thread, value), if the strides are integers. A value of the layout is the linear index, in which the first dimension is
+ *                              the fastest.
  * Ids of IREE wrap. In the other layouts, a thread beyond the last holds no element, so the numbers of warps may differ, and the threads of a CuTe
  * layout need not fill their warps. If an array's sizes are not powers of two, a register of a Triton layout whose index is outside the array holds no element.
  * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, or if an element moves to another block. If two

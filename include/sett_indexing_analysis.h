@@ -4,9 +4,9 @@
 WHAT
   For an HLO op, given by its dimensions and attributes as plain numbers, this header computes two maps: from each index of the
   output to the indices of the operand elements that are read for it, and from each index of the operand to the indices of the
-  output elements that read it. Maps of a chain of ops can be composed. Other functions answer questions about one map: whether
-  an access is coalesced, which lanes conflict in a bank of shared memory and which layout avoids this, how many reads there
-  are in all, and which tile of the operand an output tile needs.
+  output elements that read it. Maps of a chain of ops can be composed. Other functions answer questions about one map: how many
+  memory transactions an access needs, which lanes conflict in a bank of shared memory and which layout avoids this, how many
+  reads there are in all, which tile of the operand an output tile needs, and if a fact is true at every point of the domain.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -46,29 +46,29 @@ A FIRST LOOK
 THE MODEL
   An op is a set of pairs (output index, operand index): the output element reads the operand element. A map is this set, read
   in one direction. In a map from the output, the dimensions are those of the output, d0 in [0, out0 - 1] and so on, and the
-  results are the index of the operand. If an output element reads several operand elements, ranges s0, s1, .. enumerate them.
+  results are an index of the operand. If an output element reads several operand elements, ranges s0, s1, .. enumerate them.
   If only a part of the output reads the operand (pad, concatenate, dilation), the domain is that part. A map from the operand
   is the reverse. A set without pairs is KNOWN EMPTY. Maps are not simplified; sett_analysis_tidy (or sett_map_simplify)
   simplifies them.
 
-  A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. For each runtime variable, the
-  answer has the number of the operand that is read, and a map from the variables of the answer to the index of the element. It
-  also says if a value out of bounds is clamped (dynamic-slice, gather) or makes no pair (scatter drops such an update). The
-  bounds of a runtime variable are the values that the op allows.
+  A runtime variable rt0, rt1, .. is the value of an element of another operand, such as a start or an index. For each runtime
+  variable, the answer has the number of that operand, and a map from the variables of the answer to the index of the element.
+  The answer also says if a value out of bounds is clamped (dynamic-slice, gather) or makes no pair (scatter drops such an
+  update). The bounds of a runtime variable are the values that the op allows.
 
   EXACT: the map has exactly the pairs of the op, for all values of the runtime variables. COVERING: the map has all pairs of
   the op and possibly more, because only a run decides which pairs exist, or because no domain has exactly these pairs.
-  COVERING answers occur for operand 0 of dynamic-update-slice, the padding value, indices of scatter, and select-and-scatter.
-  UNDEFINED: nothing is known; reason says why.
+  COVERING answers occur for operand 0 of dynamic-update-slice, the padding value of pad, the indices of scatter, and
+  select-and-scatter. UNDEFINED: nothing is known; reason says why.
 
   In this table, `operand` and `output` are the indices in one dimension. A scalar operand has the map (), without results.
     elementwise   operand = output; the predicate of select and the bounds of clamp may be scalars
     broadcast     operand dimension i is output dimension dimensions[i]
     transpose     output dimension i is operand dimension dimensions[i]
-    reshape       both indices have the same row-major number. Dimensions of size 1 are dropped. Then both shapes are cut into
-                  the shortest groups of dimensions with equal products. A group is an identity (1 to 1 dimension), a collapse
-                  (n to 1: a sum of multiples), an expansion (1 to n: quotients and remainders), or a collapse followed by an
-                  expansion (n to m)
+    reshape       both indices have the same row-major position. Dimensions of size 1 are dropped. Then both shapes are cut
+                  into the shortest groups of dimensions with equal products. A group is an identity (1 to 1 dimension), a
+                  collapse (n to 1: a sum of multiples), an expansion (1 to n: quotients and remainders), or a collapse followed
+                  by an expansion (n to m)
     bitcast       both indices have the same position in memory: a reshape between the dimensions in memory order
     bitcast-convert  the array of the narrower type has one more dimension, which counts the parts of an element of the wider type
     slice         operand = start[i] + stride[i] * output
@@ -80,21 +80,26 @@ THE MODEL
                   (reduce-window and convolution); low is the padding before the operand. In select-and-scatter, a window
                   belongs to an element of the source (operand 1):
                   output * base_dilation = source * stride + w * window_dilation - low. An element of operand 0 is
-                  related to the output elements that are in a window with it
+                  related to all output elements that lie in a window in which it lies, too
     dot           the output has the batch dimensions, then the free dimensions of the left side, then those of the right;
                   contracted dimensions are ranges in the order of the attribute. In scaled-dot, a scale belongs to a block of
                   elements of the left or right side
-    convolution   the kernel is read at every position of the padded base, backwards if reversal is set. With groups, an
-                  output feature reads only the input features (or batches) of its own group
+    convolution   operand 0 is read as the row `window` says, at all input features. Of operand 1 (the weights), an output element
+                  reads, for its own output feature, all input features and all window positions, also those that lie in
+                  padding. Where reversal is 1, window position w reads index size - 1 - w of operand 1. With groups, an output
+                  feature reads only the input features (or batches) of its own group
     dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  a start is a scalar
-    gather        operand = rt + output, in each dimension of the operand. The term rt exists if the dimension is entry k of
-                  start_index_map: rt is the element of the indices that has k in dimension index_vector_dim and, in the other
-                  dimensions, the output's indices in its batch dimensions. The term output exists if the dimension is neither
-                  collapsed nor a batching dimension: it is the index in the corresponding offset dimension of the output. A
-                  batching dimension has the index of the corresponding batch dimension of the output. The indices (operand 1) are read at
-                  the output's indices in its batch dimensions; dimension index_vector_dim is a range
-    scatter       as gather, with output = rt + update instead of operand = rt + output; operand 0 is elementwise
-    all-gather    output = replica * size + operand; the replica is a further result
+    gather        operand = rt + output, in each dimension of operand 0. The term rt exists if the dimension is entry k of
+                  start_index_map: rt is an element of operand 1 (start_indices). Its index is k in dimension index_vector_dim
+                  and, in the other dimensions, the index in the batch dimensions of the output (those that are no offset
+                  dimensions). The term output exists if the dimension is neither collapsed nor a batching dimension: it is the
+                  index in the corresponding offset dimension of the output. In a batching dimension, operand is the index in
+                  the corresponding batch dimension of the output. An output element reads all elements of operand 1 that have
+                  its index in the batch dimensions; dimension index_vector_dim is a range
+    scatter       as gather, with output = rt + update instead of operand = rt + output; the arrays that are updated (operand 0,
+                  or several if the op is variadic) are elementwise
+    all-gather    output = replica * size + operand in the gathered dimension; replica, the number of the device that has the
+                  operand, is a further result
     scalar        every output element reads the only element of the operand
 
     f32[8] reshaped to f32[2,4]    (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 1], d1 in [0, 3]
@@ -105,15 +110,16 @@ THE MODEL
 
   Method: every op except reshape and bitcast is a system of linear equations between output dimensions, operand dimensions,
   further variables and runtime values. The dimensions of one side are computed from those of the other. An equation with one
-  unknown is solved: the unknown is a quotient, the remainder must be 0, and bounds become constraints. If a known number is k
-  * x + y with 0 <= y < k, x is its quotient by k, and y is the remainder. If no such equation is left, the next variable
+  unknown is solved: the unknown is a quotient, the remainder must be 0, and bounds become constraints. If a known number
+  is k * x + y with 0 <= y < k, x is its quotient by k, and y is the remainder. If no such equation is left, the next variable
   becomes a range. So one system gives the maps of both directions.
 
   A GRAPH is a list of values and a list of edges. A value is an array, given by its dimensions; a tuple is several values, so
   get-tuple-element is elementwise. An edge leads from a value (the user) to a value from which the user is computed (the
-  source), and has the op. sett_analysis_whole finds, for each value, the set of maps from a root to this value. It starts with
-  the identity at the root. For each edge, it composes the maps from the root to the user with the map of the edge, and adds
-  the results to the set of the source. With from_root = 0, all maps lead in the opposite direction, to the root. If two paths
+  source), and has the op. The root is the value from which paths are followed, such as the result of a fusion.
+  sett_analysis_whole finds, for each value, the set of maps from the root to this value. It starts with the identity at the
+  root. For each edge, it composes the maps from the root to the user with the map of the edge, and adds the composed maps to
+  the set of the source. With from_root = 0, all maps lead in the opposite direction, to the root. If two paths
   have equal maps (by their simplified text), the set has one of them. The set of a parameter says which elements of the
   parameter each element of the root reads. With from_root = 0, the set of a value says which elements of the root are computed
   from each element of the value. A fusion with several results has several roots, and sett_analysis_merge joins their sets. If
@@ -129,14 +135,14 @@ FUNCTIONS
   sett_analysis_from_output, _from_operand   the maps of an op; _output_to_operand: only the map of _from_output
   sett_analysis_map, _replica, _runtime_map  the parts of an answer
   sett_analysis_compose     compose two answers, with their runtime variables
-  sett_analysis_tidy        simplify; remove unused ranges (and runtime variables)
+  sett_analysis_tidy        simplify; remove unused ranges, and also unused runtime variables if `drop` is 1
   sett_analysis_fold        replace a runtime variable by its value
   sett_analysis_reshape     the indices of a reshape's operand, for any index expressions of its output
-  sett_analysis_whole       a whole graph (a fusion): the maps between a root and every value, over all paths
+  sett_analysis_whole       a whole graph (a fusion): the maps between the root and every value, over all paths
   sett_analysis_keep, _merge, _load, _store_make   sets of maps, stored outside the arena
   sett_analysis_along, _bind   the map of one edge of a graph; replace runtime variables that read constants and iotas
   In the next functions, the lanes of a warp are consecutive values of the map's first dimension.
-  sett_analysis_coalesced   bytes and transactions of the warps of an access
+  sett_analysis_coalesced   bits and transactions of an access by warps
   sett_analysis_bank_conflicts   turns (in a turn, each bank serves one word) and conflicting lanes; _pad_rows, _swizzle: the best layout of shared
                             memory
   sett_analysis_deal   the same accesses in another assignment to lanes (to make another dimension the lane, use sett_map_move)
@@ -152,15 +158,15 @@ LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing
                  for all values of the runtime variables. If the op's field joint is 1, the maps from the output to the operands of a
                  dot, convolution or window have the same first ranges. A point of these ranges is one product, or one element of the
                  window, so one loop nest can read both operands.
-  2 reshape      the map of a reshape relates indices with the same row-major number.
+  2 reshape      the map of a reshape relates indices with the same row-major position.
   3 order        runtime variable k of the map is entry k of the list in the answer.
   4 access       transactions, turns and degree (see sett_analysis_banks) are equal to counts over all lanes. A swizzle is a
                  permutation.
   5 tile         an output tile that is not cut short by the end of the array reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the maps of a set have the pairs of all paths, in both directions, and no map is in a set twice.
   7 dealt        deal permutes the points of the domain. step takes every width-th point. wide also divides the last result by
-                 width. An access of width elements takes the same transactions and turns as an access of one element with
-                 width times as many bits.
+                 width. An access of width elements takes the same transactions and turns as an access of one element whose
+                 bits are multiplied by width.
   8 facts        after a yes of sett_map_proves, the fact is true at every point. A no has a point of the domain at which the
                  fact is false (tests/algebra/test_proves.py).
 
@@ -184,12 +190,13 @@ ERRORS
   sett_indexing_map.h.
 
 LIMITS
-  The limits are rank 32 for outputs and operands, 64 runtime variables in an answer, and one all-gather in a chain of ops. A set with more than
-  256 different maps becomes UNDEFINED. A read is followed to a constant through at most 64 ops. Questions about warps visit
-  at most 2^20 points; the field whole is 1 if these are all points. A tile of the operand that is not a strided block is
-  refused. A proof of a fact distinguishes at most 160 cases. It uses at most 80 terms: variables, quotients, minima, and
-  products of at most 4 of these. If it fails, both sides of the fact are simplified and compared, and domains of up to 65536
-  points are enumerated. If this fails, too, the fact is not decided.
+  The limits are rank 32 for outputs and operands, 64 runtime variables in an answer, and one all-gather in a chain of ops. A
+  set with more than 256 different maps becomes UNDEFINED. A read is followed to a constant through at most 64 ops. Questions
+  about warps visit at most 2^20 points; the field whole is 1 if these are all points. A warp has at most 64 lanes, shared
+  memory at most 1024 banks of at most 128 bytes, and an access of several elements at most 128 bits. A tile of the operand
+  that is not a strided block is refused. A proof of a fact distinguishes at most 160 cases. It uses at most 80 terms:
+  variables, quotients, minima, and products of at most 4 of these. If the proof fails, both sides of the fact are simplified
+  and compared, and domains of up to 65536 points are enumerated. If this fails, too, the fact is not decided.
 
 HISTORY
   0.10  sett_map_proves, sett_map_fact_parse.
@@ -277,13 +284,13 @@ typedef struct sett_analysis_list {
 
 /* An op as numbers, with HLO's names. Lists that an op does not use stay empty. A list that an op uses may be empty, too: an empty stride,
  * base_dilation or window_dilation means ones; an empty low, high, interior or reversal means zeros (but pad requires low and high); an empty layout
- * means row-major. A number of groups of 0 means 1. */
+ * means row-major. feature_groups 0 and batch_groups 0 mean 1. */
 typedef struct sett_analysis_op {
   int opcode;
   int operand; /* number of the operand. A map from the output has indices of this operand as results; a map from the operand has them as dimensions */
   int operands; /* number of operands, that is, of entries of the array `in` */
-  /* Dimensions of each operand. concatenate reads the entries up to `operand`; gather and scatter read the entries of `operand` and of the indices;
-   * other ops read only in[operand]. */
+  /* Dimensions of each operand. All ops read in[operand]. In addition, concatenate reads the entries before it; dot, scaled-dot and gather read in[0]
+   * and in[1]; scatter reads the entry of the indices. */
   const sett_analysis_list *in;
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
   /* dimensions of broadcast, transpose, reverse and reduce; the one dimension of concatenate and all-gather */
@@ -342,7 +349,7 @@ typedef struct sett_analysis_answer {
 /* maximum number of maps in a set; maximum number of ops between the read of a variable and the constant or iota that it reads */
 enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 };
 
-/* Caller-owned memory for maps that must outlive the contents of the arena. It stores them as text, and nothing is freed. */
+/* Caller-owned memory for maps that must outlive the contents of the arena. The maps are stored as text. Nothing is freed. */
 typedef struct sett_analysis_store {
   unsigned char *memory;
   size_t bytes, used;
@@ -356,8 +363,8 @@ typedef struct sett_analysis_kept {
   struct sett_analysis_kept *next;
 } sett_analysis_kept;
 
-/* The different maps that were found, in the order in which they were found. {0} is the empty set. If one of them is UNDEFINED, or there are more
- * than 256, the set consists of one map, which is UNDEFINED. */
+/* A set of different maps, in the order in which they were added. {0} is the empty set. If an UNDEFINED map is added, or more than 256 maps, the set
+ * consists of one map, which is UNDEFINED. */
 typedef struct sett_analysis_set {
   int count, followed; /* `followed` is used only while a graph is traversed */
   sett_analysis_kept *first, *last;
@@ -379,7 +386,8 @@ typedef struct sett_analysis_edge {
   int moves;
   /* the op that makes `user`; its `operand` is the number of the operand that is `source`. get-tuple-element and similar ops are elementwise */
   const sett_analysis_op *op;
-  const int *operand; /* the values that are the operands of op, -1 for none; runtime variables are read from these */
+  /* the numbers of the values that are the operands of op; -1: no value. Runtime variables are read from these values */
+  const int *operand;
   /* only if op is NULL, for a call: the maps from the user's index to the source's index (down), and from the source's to the user's (up) */
   sett_analysis_set down, up;
 } sett_analysis_edge;
@@ -403,14 +411,15 @@ enum {
   SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one analysis visits */
 };
 
-/* A memory layout: it says where in memory an index is. Without dims, the one result of a map is a position in memory. With dims, the results of a
- * map are an index, and the array is row-major. A row has the size of the last dimension, and is followed by `padding` unused elements. With a swizzle,
- * column c of row r is stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the size
- * of the last dimension must be a multiple of 2^k, the smallest power of two above (swizzle_count - 1) * swizzle_unit. */
+/* The memory that a map accesses. If dims is empty, the map has one result: a position in memory, counted in elements. Otherwise, the results of the
+ * map are an index of an array with these dimensions, which is stored row-major. A row has the size of the last dimension, and is followed by `padding`
+ * unused elements. With a swizzle, column c of row r is stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled
+ * column must stay in its row. So the size of the last dimension must be a multiple of 2^k, the smallest power of two above
+ * (swizzle_count - 1) * swizzle_unit. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
-  /* for sett_analysis_pad_rows: row lengths stay a multiple of `align` elements, a power of two; 0 means the elements in one word of a bank */
+  /* for sett_analysis_pad_rows: row lengths stay a multiple of `align` elements, a power of two; 0 means the number of elements in a word of a bank */
   int64_t align;
   int64_t padding;
   /* each is at least 1, except that swizzle_count 0 means no swizzle */
@@ -418,26 +427,33 @@ typedef struct sett_analysis_memory {
   /* CuTe's swizzle S<bits, base, shift>, applied to the position after padding and swizzle: the bits [base, base + bits) are XORed with the bits that
    * are `shift` higher. If shift < 0, the bits that are -shift higher are XORed with the bits [base, base + bits). xor_bits 0 means no swizzle */
   int64_t xor_bits, xor_base, xor_shift;
-  int64_t width; /* elements of one access, which begins at an index that is a multiple of width; 0 means 1 */
+  int64_t width; /* elements of one access, which begins at a position that is a multiple of width; 0 means 1 */
 } sett_analysis_memory;
 
-/* Result of sett_analysis_coalesced.
- *     warps, bits, transactions, least:  sums over all warps. bits counts an element once per warp. least is the fewest possible transactions.
- *     worst, worst_least, worst_bits:    transactions, least and bits of the worst warp: a warp with the largest value of transactions - least.
- *     strided, stride:                   strided is 1 if adjacent lanes of the worst warp are always `stride` elements apart.
- *     group, apart:                      group is at least 2 if the lanes of the worst warp form groups of `group` lanes with one stride, and the groups
- *                                        are `apart` elements apart; otherwise group is 0. */
+/* Result of sett_analysis_coalesced. A lane is active if its point is in the map's domain. An access is `lanes` consecutive values of the map's first
+ * dimension, from its lower bound on, at one value of every other variable. Accesses without an active lane are not counted.
+ *     warps:                             number of accesses.
+ *     bits, transactions, least:         sums over all accesses. bits counts an element once per access. least is the fewest transactions that could
+ *                                        transfer these elements.
+ *     worst, worst_least, worst_bits:    transactions, least and bits of the worst access: the first with the largest value of transactions - least.
+ *     strided, stride:                   strided is 1 if lane 0 of the worst access is active and each further active lane is `stride` elements after
+ *                                        the active lane before it.
+ *     group, apart:                      group is 0, except if all lanes of the worst access are active and form at least two groups of `group`
+ *                                        adjacent lanes each. Then adjacent lanes in a group are `stride` elements apart, and the first lanes of
+ *                                        adjacent groups are `apart` elements apart. group is at least 2.
+ * stride has no meaning if strided and group are both 0. After an error, all other fields are 0. */
 typedef struct sett_analysis_coalescing {
-  int error, whole; /* `whole` is 1 if all warps were visited, and 0 if there were too many points */
+  int error, whole; /* `whole` is 1 if all accesses were visited, and 0 if there were too many points */
   int64_t warps, bits, transactions, least;
   int64_t worst, worst_least, worst_bits, stride, apart;
   int strided, group;
 } sett_analysis_coalescing;
 
-/* Result of sett_analysis_bank_conflicts. A phase is the part of an access that is served together. If the access of a lane is not wider than a word
- * of a bank, a phase is all lanes. Otherwise, it is consecutive lanes whose accesses have, together, at most as many words as a warp has lanes. turns is
- * the sum over all phases of the number of times that the banks must be read; a phase without conflicts takes one turn. degree is the number of turns of
- * the worst phase. lane[] lists the lanes that access bank `bank` in that phase, one lane for each word. */
+/* Result of sett_analysis_bank_conflicts. Accesses are counted as in sett_analysis_coalescing, and `warps` is their number. A phase is the part of an
+ * access that is served together. If the access of a lane is not wider than a word of a bank, a phase is all lanes. Otherwise, a phase is the largest
+ * number of consecutive lanes whose words together are not more than the lanes of a warp. In one turn, each bank serves one word. A phase without
+ * conflicts takes one turn. `phases` and `turns` are sums over all accesses. `degree` is the number of turns of the worst phase; `bank` is the bank
+ * with the most words in that phase, and lane[] lists the lanes that access it, one lane for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
@@ -451,7 +467,7 @@ typedef struct sett_analysis_banks {
  *     bound:   a lower bound on the turns of any layout, because a bank delivers one word per turn.
  *     count:   number of members of the class, including the layout without padding or swizzle.
  *     least:   1 if turns = bound. If bytes is 0, too, no layout is better, and the members after the best one were not examined.
- *     whole:   0 if some members were not examined because the search reached its limit of 2^27 lanes; otherwise 1.
+ *     whole:   0 if some members were not examined because the search visited the maximum of 2^27 lanes; otherwise 1.
  *     bytes:   additional memory that the layout needs. */
 typedef struct sett_analysis_best {
   int error, degree, least, whole;
@@ -459,9 +475,9 @@ typedef struct sett_analysis_best {
   sett_analysis_memory memory;
 } sett_analysis_best;
 
-/* The tile of the operand that an output tile needs. It begins at `offset`, a function of the tile's number in each dimension, and has `size`
- * elements with `stride` in each dimension. The last tile may be cut by the end of the array. If there is no such tile, `error` or `reason` says why,
- * `results` is 0 and `offset` is UNDEFINED. */
+/* The tile of the operand that an output tile needs. `offset` is the map from the number of the output tile in each dimension to the first index of the
+ * operand's tile. In dimension i of the operand, the tile has size[i] elements that are stride[i] apart. `results` is the rank of the operand. The last
+ * tile may be cut short by the end of the array. If there is no such tile, `error` or `reason` says why, `results` is 0 and `offset` is UNDEFINED. */
 typedef struct sett_analysis_tile {
   int error, results;
   const char *reason;
@@ -475,48 +491,51 @@ typedef struct sett_analysis_tile {
  * answer {0} is UNDEFINED. A failed answer has a failed map. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op);
 SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op);
-/* Return a part of an answer as a map: the index without the further results; the replica of an all-gather; the index at which runtime variable k is
- * read. The parts have the variables of `all`. */
+/* Return a part of an answer as a map with the variables of `all`. sett_analysis_map returns the index, without the further results.
+ * sett_analysis_replica returns the replica of an all-gather; UNDEFINED if there is no replica. sett_analysis_runtime_map returns the index at which
+ * runtime variable k is read; this map has no constraints. */
 SETT_PUBLIC sett_map sett_analysis_map(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_replica(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
 /* Return only the index map of sett_analysis_from_output: from output indices to operand indices. */
 SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
 /* Compose two answers: apply `first`, then `second` to its results. Ranges and runtime variables are those of `second`, then those of `first`. The
- * caller gives different numbers to different operands in runtime[].operand. */
+ * entries of runtime[] are copied, so the caller first gives different operands of the two ops different numbers in runtime[].operand. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second);
-/* Simplify an answer and remove unused ranges. With drop, also remove unused runtime variables. */
+/* Simplify an answer and remove unused ranges. If `drop` is 1, also remove unused runtime variables. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                     int drop);
-/* Replace runtime variable k by an expression of the map's variables, clamped as the op clamps it. */
+/* Replace runtime variable k by `value`, an expression of the variables of answer->all. If runtime[k].clamped is 1, the expression is clamped to the
+ * bounds of the variable; otherwise the bounds become a constraint. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value);
-/* Sets of maps outside the arena. sett_analysis_keep adds a map to a set unless the set has an equal one. sett_analysis_merge adds the maps of
- * another set. sett_analysis_load returns a stored map as an answer. The functions that return int return 0 or an error. */
+/* Sets of maps outside the arena. sett_analysis_keep adds a map to a set unless the set has an equal map. sett_analysis_merge adds the maps of the set
+ * `more`; both sets then share the texts. sett_analysis_load returns a stored map as an answer. The functions that return int return 0 or an error. */
 SETT_PUBLIC sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes);
 SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
                                    const sett_analysis_answer *answer);
 SETT_PUBLIC int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
 SETT_PUBLIC sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
-/* sett_analysis_along returns the map of an edge that has an op; its runtime variables are read from values of the graph. sett_analysis_bind
- * replaces the variables that read a constant or an iota, also through ops that only move elements, and then calls sett_analysis_tidy. */
+/* sett_analysis_along returns the map of an edge that has an op: from its user to its source if from_output is 1, otherwise from its source to its
+ * user. In runtime[].operand, the answer has numbers of values of the graph (see `first` in sett_analysis_graph). sett_analysis_bind replaces the
+ * runtime variables that read a constant or an iota, also through ops that only move elements, and then calls sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
                                                      int from_output);
 SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop);
-/* For each value v, write the maps between value `root` and v over all paths to set[v]. With `from_root` they lead from `root` to v. Otherwise they
- * lead from v to `root`: to the elements of `root` that are computed from those of v. The contents of the arena are preserved; what the function adds
- * is removed. Return 0 or an error. If `edge` is not NULL, *edge is then the edge of the error, or -1. */
+/* For each value v, write to set[v] the maps between value `root` and v over all paths. `set` has one entry per value. If from_root is 1, they lead
+ * from `root` to v. Otherwise they lead from v to `root`: to the elements of `root` that are computed from those of v. The arena has the same
+ * contents before and after the call. Return 0 or an error. If `edge` is not NULL, *edge is the number of the edge with the error, or -1. */
 SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge);
-/* Count the transactions that each warp needs, and the fewest that could transfer its elements. A transaction is an aligned block of `transaction`
- * bytes. A warp is `lanes` consecutive values of the map's first dimension. At most SETT_ANALYSIS_MAX_LOOKS points are visited. */
+/* Count the transactions that each access of a warp needs, and the fewest that could transfer its elements. A transaction is an aligned block of
+ * `transaction` bytes. A warp has `lanes` lanes. At most SETT_ANALYSIS_MAX_LOOKS points are visited. */
 SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes);
-/* Count the turns that accesses to shared memory take. Lanes that access different words of one bank need a turn each. Accesses wider than a word are
- * served in phases; see sett_analysis_banks. */
+/* Count the turns that accesses to shared memory take. The memory has `banks` banks, whose words have `bytes` bytes. In one turn, each bank serves one
+ * word. Accesses wider than a word are served in phases; see sett_analysis_banks. */
 SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
@@ -526,14 +545,15 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
  *                          and v = n mod V.
  *     sett_analysis_step:  v advances by width elements, so the result is the index of the first element of a vector. Use it with the same memory and
  *                          memory.width = width.
- *     sett_analysis_wide:  As step, but the last result counts vectors of width elements. Use it with a memory whose elements have width times as many
- *                          bits, and whose last dimension is width times as short.
+ *     sett_analysis_wide:  As step, but the last result counts vectors of width elements. Use it with a memory whose bits are multiplied by width, and
+ *                          whose last dimension is divided by width.
  * step and wide are correct if width divides the vector_width that sett_map_runs gives for v. The result is UNDEFINED if bounds do not begin at 0, if
  * width does not divide V, or if the map has no result. */
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow by less than banks * bytes bytes. Row lengths that
+/* Both functions ignore the padding and the swizzle in `memory`. banks, bytes and lanes are those of sett_analysis_bank_conflicts.
+ * sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow by less than banks * bytes bytes. Row lengths that
  * are multiples of memory->align elements stay multiples, so that accesses of memory->align elements stay aligned.
  * sett_analysis_swizzle finds the best swizzle S<B,M,S> of CuTe (see xor_bits in sett_analysis_memory); S may be negative. The swizzle reads and changes
  * only the lowest k bits of a position, where 2^k is the smallest power of two that is at least the size of the array. Of equally good swizzles, the
@@ -551,9 +571,10 @@ SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int 
                                                      const int64_t *width, const sett_analysis_memory *memory,
                                                      int banks, int bytes, int lanes);
 /* Return the number of points in the domain of a map: the number of reads. (sett_map_image counts the different elements that are read.) Return -1 if
- * it is not decided. */
+ * the number is unknown or needs more than 64 bits. */
 SETT_PUBLIC int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
-/* Return the tile of the operand for output tiles of `sizes`, which has one entry per dimension of the map. */
+/* Return the tile of the operand that output tiles of these sizes need. `map` leads from the output to the operand, and `sizes` has one entry per
+ * dimension of `map`. */
 SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes);
 /* Return the opcode with that name, or SETT_ANALYSIS_NONE. */
 SETT_PUBLIC int sett_analysis_opcode_find(const char *name);

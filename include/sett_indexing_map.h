@@ -2,9 +2,11 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  An indexing map is a function from dimensions, ranges and runtime variables, each in an interval, to results; constraints restrict its domain
-  further. A layout, an HLO operation, a schedule and a memory access are all such maps. This header reads, prints, evaluates, composes and
-  simplifies maps, and writes them as C expressions. It needs no allocator and no library, only <stddef.h> and <stdint.h>.
+  An indexing map is a function from integer variables to integer results. Each variable has an interval of values; constraints restrict the domain
+  further. Variables are of three kinds, as in XLA: dimensions (the index of an element, or the ids of a thread), ranges (loop variables: at each
+  point of the dimensions, every value is visited) and runtime variables (values that are known only when a program runs). A layout, an HLO
+  operation, a schedule and a memory access are all such maps. This header reads, prints, evaluates, composes and simplifies maps, and writes them
+  as C expressions. It needs no allocator and no library, only <stddef.h> and <stdint.h>.
 
 INCLUDE
   Copy this one file. C11 or C++17, hosted or freestanding. By default, all functions are static inline, so unused ones take no space.
@@ -43,8 +45,9 @@ A FIRST LOOK
 
 THE MODEL
   map      (d0, d1)[s0]{rt0} -> (results), domain: d0 in [0, 9], ..., expression in [lo, hi], ...
-           Dimensions are in ( ), ranges in [ ], runtime variables in { }. Any names may be used; d0.., s0.., rt0.. are the defaults. There are
-           two special maps: KNOWN EMPTY has no point, and of UNDEFINED nothing is known. A sett_map {0} is UNDEFINED.
+           Dimensions are in ( ), ranges in [ ], runtime variables in { }. Any names may be used; d0.., s0.., rt0.. are the defaults. The domain
+           gives the interval of every variable, then the constraints. There are two special maps: KNOWN EMPTY has no point; UNDEFINED means
+           that nothing is known. A sett_map {0} is UNDEFINED.
   operator + - * floordiv mod ceildiv min(a, b) max(a, b) -x, a xor b. floordiv may be written // or /, and mod %. A divisor may be any expression.
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
            a xor b (the parser also accepts ^) is the exclusive or of 64 bits in two's complement, so it has a value for all a and b. Its precedence
@@ -106,10 +109,10 @@ ARGUMENTS (in all sett headers)
 ERRORS
   A handle below SETT_MAP_ERROR_COUNT is a failed expression. A failed map has the kind SETT_MAP_FAILED and an error; if it was parsed, also a column,
   counted from 1. A function whose argument has failed returns the same error. The arena stays usable after it was full (arena.full records that)
-  and after an overflow. A rule that would overflow is not applied. An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits)
-  fails. A map that contains it fails, too, unless its constraints leave no point; it is then KNOWN EMPTY. After simplify, a point where a map is an
-  error may have a value or be outside (L2). The functions of the laws from L11 on simplify first: for a map with such points, the laws hold for the
-  simplified map.
+  and after an overflow. A rule that would overflow is not applied. An expression fails if a divisor is the constant 0, or if an operation on constants
+  needs more than 64 bits. A map that contains a failed expression fails, too, unless its other constraints leave no point; it is then KNOWN EMPTY.
+  After simplify, a point where a map is an error may have a value or be outside (L2). The functions of the laws from L11 on simplify first: for a map
+  with such points, the laws hold for the simplified map.
 
 LIMITS
   Functions that simplify fail with the error DEEP if the simplified quotients, min, max and products nest more than 250 deep; this bounds the depth of
@@ -219,8 +222,8 @@ enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
  * the expression could not be built. A function that gets such a handle as an operand returns it, so a chain of calls needs one check at its end. */
 typedef uint32_t sett_expr;
 
-/* Caller-owned memory. Functions store all expressions and maps that they make in it. These are freed only by sett_map_arena_rewind, or by making the
- * arena again. */
+/* Caller-owned memory in which functions store the expressions and maps that they make. Only sett_map_arena_rewind, or making the arena again, frees
+ * them. */
 typedef struct sett_map_arena {
   unsigned char *memory; /* hash table | nodes, growing up -> ... free ... <- variables, names, results, constraints */
   size_t bytes;          /* size of memory in bytes */
@@ -266,9 +269,10 @@ typedef struct sett_map_mark {
 SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
 /* Free everything that was made after the mark. */
 SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);
-/* The next functions return sizes in bytes, or SIZE_MAX if size_t cannot hold the size. */
-SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes); /* memory for this number of nodes */
-/* memory for an arena in which any text of this length can be read and printed */
+/* The next three functions return sizes in bytes, or SIZE_MAX if size_t cannot hold the size. */
+/* Return the size of an arena for this number of nodes. Maps, names and constraints need memory in addition. */
+SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes);
+/* Return the size of an arena in which any text of this length can be read and printed. */
 SETT_PUBLIC size_t sett_map_parse_bytes(size_t length);
 /* Return the number of free bytes that simplify and all questions about this map need to run at full strength. With less memory, they search less;
  * with still less, they fail with FULL. The number grows with the nodes in the arena; for a small map in a new arena it is 4 to 6 MiB, of which a
@@ -291,8 +295,9 @@ SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr
 SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
 
-/* ---- build maps: the arrays are copied into the arena. lo > hi makes KNOWN EMPTY. A failed expression makes a failed map,
- * with one exception: if its error is OVERFLOW or ZERO_DIVISOR and the other constraints leave no point, the map is KNOWN EMPTY ---- */
+/* ---- build maps: the arrays and names are copied into the arena. If lo > hi in a variable or a constraint, the map is KNOWN EMPTY. A failed
+ * expression makes a failed map, with one exception: if its error is OVERFLOW or ZERO_DIVISOR and the other constraints leave no point, the map is
+ * KNOWN EMPTY ---- */
 SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
                                    const sett_map_variable *variables, int results, const sett_expr *result,
                                    int constraints, const sett_map_constraint *constraint);
@@ -308,6 +313,7 @@ SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer);
 SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length);
 
 /* ---- text ---- */
+/* Read a map from a text of `length` bytes, which needs no zero byte at its end. */
 SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Write at most `capacity` bytes, including a final zero byte if `capacity` > 0. Return the length of the whole text without the zero byte. The text
  * of a failed map or expression is its error. */
@@ -316,8 +322,8 @@ SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
 
 /* ---- evaluate: values has one value per dimension, then per range, then per runtime variable ----
  * Inside the domain: write the results and return 1.
- * Otherwise: write 0 for each result and return 0. If error is not NULL, *error is 0 if the point is outside the domain; else it says why a constraint
- * or result has no value (overflow, zero divisor). */
+ * Otherwise: write 0 for each result and return 0. If error is not NULL, *error is 0 if the point is outside the domain. Otherwise *error says why a
+ * constraint or result has no value (overflow, zero divisor), or that the map is failed or UNDEFINED, or that the arena is full. */
 SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
                                   int *error);
 
@@ -338,8 +344,8 @@ SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const
                                       int *error);
 
 /* An iterator over all points of the domain. A point has the values of dimensions, ranges, then runtime variables; the last value changes fastest.
- * sett_map_points_next returns 1 if point and result hold the next point. After the last point it returns 0. At a point where a constraint or a
- * result has no value, it returns 0 with the error; the caller may then continue with the next point.
+ * sett_map_points_next returns 1 if `point` and `result` hold the next point and its results. After the last point it returns 0. At a point where a
+ * constraint or a result has no value, it returns 0 and sets `error`; the caller may then call it again for the next point.
  * Law: the points are those where sett_map_evaluate returns 1, each once.
  *     it = sett_map_points_begin(&arena, map); while (sett_map_points_next(&it)) use(it.point, it.result); if (it.error) .. */
 typedef struct sett_map_points {
@@ -352,6 +358,7 @@ SETT_PUBLIC sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_ma
 SETT_PUBLIC int sett_map_points_next(sett_map_points *points);
 
 /* ---- algebra ---- */
+/* Return the simplified map, with the same variables in the same order (law L2). */
 SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
 /* sett_map_with_xor returns the simplified map in which sums of bits modulo 2 are written as xor, even if map has no xor.
  *     (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), ..
@@ -362,11 +369,14 @@ SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
  * Law L16. */
 SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
-/* Return the map p -> second(first(p)), not simplified. */
+/* Return the map p -> second(first(p)), not simplified. Law L3 gives the order of its variables. Error ARITY: the number of results of `first` is not
+ * the number of dimensions of `second`. */
 SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);
 /* Replace each variable i with fixed[i] != 0 by values[i], and remove it. The map is KNOWN EMPTY if a value is outside its variable's bounds. */
 SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
                                          const int64_t *values);
+/* Return the map with these names, one per variable. A name has letters, digits and _, and begins with no digit. Error EXPECTED_NAME: a name has
+ * another form, or is a word of the notation, such as mod. Error DUPLICATE: two names are equal. */
 SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names);
 
 /* ---- variables ---- */
@@ -422,7 +432,7 @@ typedef struct sett_map_answer {
  * inverse are the results of map, and the domain of the inverse is the box. The result is UNDEFINED if map is no such bijection, or if no formula of
  * the inverse was found; *why gives the reason.
  * Law, proved before the function returns: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box.
- * (If one composition is the identity, the other one is, too, because domain and box have equally many points.)
+ * (If one composition is the identity, the other one is, too, because domain and box have the same number of points.)
  *     (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
  * Method: result i of map gives the equation (result i) = d_i, whose left side is a linear form over atoms (variables and quotients). If a form is
  * k * A + B and B lies in an interval of at most k values, the equation gives A by a quotient and B by a remainder. An atom in two equations is
@@ -430,6 +440,8 @@ typedef struct sett_map_answer {
 SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
 
 /* ---- questions ---- */
+/* Return an interval that contains every value of `expr` on the domain. It is [1, 0] if the domain is known to be empty, and [INT64_MIN, INT64_MAX] if
+ * nothing is known. */
 SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
 
 /* value(v) = value(lo) + stride * (v - lo) for a variable v with lower bound lo, everywhere in the domain. `align` divides value(lo); it is 0 if
@@ -446,9 +458,10 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
 SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 
 /* Write C text that is valid in C11, OpenCL C 1.2 and CUDA: one line with the type, one line `result EXPR` per result, one line `constraint EXPR` per
- * constraint of sett_map_guards. Variables have the type, too. type 0 chooses the first of uint, int and long that computes all lines correctly:
- * results at points inside the domain, constraints at all points inside the bounds. Return the length as sett_map_print does; on an error, return 0
- * and write the error to *error. */
+ * constraint of sett_map_guards. The EXPR of a constraint is a condition, such as d0 % 3 == 1. The types are uint (32 bits, unsigned), int (32 bits)
+ * and long (64 bits). The variables have the names in the map, and the caller declares them with this type. SETT_MAP_ANY_TYPE chooses the first of
+ * uint, int and long that computes all lines correctly: results at points inside the domain, constraints at all points inside the bounds. Return the
+ * length as sett_map_print does. On an error, return 0 and write the error to *error; otherwise *error is 0. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);

@@ -10,7 +10,8 @@ WHAT
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_move.h"
-  Copy the two files. C11 or C++17, freestanding; by default, all functions are static inline. The first file defines the arena.
+  Copy the two files. C11 or C++17, freestanding; by default, all functions are static inline. sett_indexing_map.h has the arena (sett_map_arena), the
+  memory in which a plan is stored.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -187,6 +188,7 @@ typedef struct sett_move {
   int shuffles, least;
   int steps;     /* number of steps; a step shuffles a whole element, or a word of several elements */
   int64_t bytes; /* bytes of shared memory */
+  /* `barriers` counts barriers of the block. It is 0 if `kind` is SETT_MOVE_SHARED and a barrier of the warp is enough */
   int barriers, stores, loads;
   int64_t turns, conflicts;
   int order; /* the dimension that is contiguous in shared memory */
@@ -220,18 +222,26 @@ SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_tabl
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
 /* Write the plan as the code of a function with this name, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length
  * of the whole text without its zero byte. The text is empty, and the length is 0, if there is no plan, or if the code is for CUDA and a warp does not
- * have 32 or 64 lanes. T is unsigned char, unsigned short, unsigned or unsigned long long, for elements of 8, 16, 32 or 64 bits. THREADS is the number of
- * threads, move->lanes * move->warps; FROM is move->from, and TO is move->to.
+ * have 32 or 64 lanes. T is unsigned char, unsigned short, unsigned or unsigned long long, for elements of 8, 16, 32 or 64 bits. THREADS is the number
+ * of threads, move->lanes * move->warps; FROM is move->from, and TO is move->to. The memory of `a` and `b` must not overlap. The text has the macros
+ * that the function uses, each inside #ifndef; constant tables named NAME_0, NAME_1, ..; and the function. A caller may define the macros before the
+ * text, for instance to count operations. In C and in CUDA, macros of the same name have different arguments, so the two texts do not fit into one
+ * file.
  *     C:     void NAME(const T a[THREADS][FROM], T b[THREADS][TO]).
- *            a[t] and b[t] are the registers of thread t. The function runs each step for all threads, then the next. To count operations, a caller may
- *            define these macros before it:
- *              SETT_MOVE_SHUFFLE(words, thread) must have the value (words)[thread], an unsigned: the word that this thread sends.
+ *            a[t] and b[t] are the registers of thread t. The function runs each step for all threads, then the next. The array `memory`, which stands
+ *            for shared memory, is static in the function. So no two calls of a function that uses it may run at the same time. Macros:
+ *              SETT_MOVE_SHUFFLE(words, thread) has the value (words)[thread], an unsigned: the word that this thread sends.
  *              SETT_MOVE_STORE(thread, place, count) and SETT_MOVE_LOAD(thread, place, count) are statements before the code of an access, which
  *              this thread makes to the elements memory[place], .., memory[place + count - 1]. Their values are not used.
  *              SETT_MOVE_BARRIER() is a statement between all stores and all loads. Its value is not used.
- *     CUDA:  __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared).
- *            t is the number of the thread in the block. shared has move->bytes bytes and is aligned to 16. Before this memory is used again, the caller
- *            needs a barrier. */
+ *     CUDA:  static __device__ __forceinline__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared).
+ *            All THREADS threads of a block must call the function; t is the number of the thread in the block, from 0 to THREADS - 1. `shared`
+ *            points to move->bytes bytes of shared memory, aligned to 16 bytes; it is not used if move->kind is not SETT_MOVE_SHARED. Before this
+ *            memory is used again, the caller needs a barrier. Macros:
+ *              SETT_MOVE_SHUFFLE(word, lane) has the value of the unsigned `word` in this lane: __shfl_sync, or HIP's __shfl for 64 lanes.
+ *              SETT_MOVE_STORE(type, address, value) writes the value to shared memory, and SETT_MOVE_LOAD(type, address) has the value there. type is
+ *              unsigned char, unsigned short, unsigned, uint2 or uint4, and address is an unsigned char * that is aligned for it.
+ *              SETT_MOVE_WARP_BARRIER() stands between stores and loads if move->barriers is 0. Otherwise, __syncthreads() stands there. */
 SETT_PUBLIC size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_move_message(int error);
 

@@ -4,8 +4,8 @@
 WHAT
   Read, print and evaluate layouts in these notations: CuTe, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates; Triton
   (encodings, and linear layouts over bits); Mosaic GPU (TiledLayout); oneDNN (tags); and strided arrays. The header converts layouts to indexing
-  maps, and has the operations of CuTe and of Triton's linear layouts. An operation returns an exact result, a refusal (a proof that there is none,
-  mostly with a witness), or another error; see ERRORS. The header needs no allocator and no library.
+  maps, and has the operations of CuTe and of Triton's linear layouts. An operation returns an exact result, a refusal (it is proved that no such layout
+  exists, mostly with a witness), or another error; see ERRORS. The header needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -56,12 +56,13 @@ THE MODEL
   tag           16x20@aB16b is a tag of oneDNN: the outer dimensions, the outermost first, then the blocks, the outermost first. A dimension with blocks is
                 a capital letter, and is padded to a multiple of its blocks. Aliases such as nChw16c can be read, and are printed as tags
   TiledLayout   64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1) is a layout
-                of Mosaic GPU. It goes from the index to (register, element, lane, warp), with 4 warps and 32 lanes. With Replicated(times=4), an
-                element has several owners
+                of Mosaic GPU. It goes from the index to the owner (register, element, lane, warp), with 4 warps and 32 lanes; here `element` is the
+                position in a register, which is a vector. With Replicated(times=4), an element of the array has several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4} is a linear layout of Triton: the value is the XOR of the bases of
                 those input bits that are 1. The bases are listed from the lowest bit on. Except in sett_notation_at and _map, numbers are packed: all
                 inputs in one number, and all values in one number, with the first dimension in the lowest bits
-  encoding      16x32@#ttg.blocked<{..}>: an attribute of Triton on a shape becomes a linear layout. For shared memory, it goes from the offset to the index
+  encoding      16x32@#ttg.blocked<{..}>: an attribute of Triton on a shape becomes a linear layout. A distribution over threads goes from
+                (register, lane, warp, block) to the index; a layout of shared memory goes from the offset to the index
   not 2^n       If sizes are no powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, here 32x32.
                 Registers outside the array hold no element, and the layout is printed as 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) With
                 these sizes, a layout of shared memory is a failed layout with ERROR_POWER or ERROR_PADDED. Operations on linear layouts return
@@ -89,7 +90,8 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
                   owners, each value of the ranges gives one of them.
   3 composition   composition(a, b) is R with R(c) = a(b(c)) for every coordinate c of b; a refusal means that no shape:stride layout whose shape refines
                   b's has these values. (A shape refines another if it has, for each leaf of the other, this leaf or a tuple of the same size.)
-  4 inverses      a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
+  4 inverses      with right = right_inverse(a) and left = left_inverse(a): a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several
+                  layouts obey the law, the result is that of CuTe's C++ and Python.
   5 divide        divide(a, tiler) is the function a composed with (tiler, complement of tiler in the shape of a). In product(a, tiler), mode 0 is a,
                   and mode 1 has the offset 0 and offsets that a does not have.
   6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with linear_product(b, R) = a. reshape does not
@@ -119,10 +121,12 @@ ERRORS
     NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
     NO_COVER           (invert_and_compose) the first layout's value at the input witness is no value of the second layout; other is a value of the
                        second layout
-    NO_QUOTIENT        (divide_by) witness is an input at which the product of any quotient with the divisor would have the value other
+    NO_QUOTIENT        (divide_by) witness is an input at which the product of any quotient with the divisor would have the value other; it is -1 if
+                       the names or sizes of the dimensions do not fit
     NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
-    NO_OVERLAP         (complement) is an exception among the refusals: the rule of sett_notation_complement has no result, but a complement
-                       may exist
+    NO_RECAST          has no witness
+    NO_OVERLAP         (complement) has no witness, and is an exception among the refusals: the rule of sett_notation_complement has no result, but
+                       a complement may exist
   ERROR_UNDECIDED and ERROR_INVERSE are no refusals.
 
 LIMITS
@@ -295,9 +299,10 @@ enum { SETT_NOTATION_TILES = 12, SETT_NOTATION_DIGITS = 64 };
 typedef struct sett_notation_tiled {
   int tiles, tile_rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_NOTATION_DIMS];
-  int warps, lanes; /* numbers of entries of `warp_dims` and `lane_dims` */
+  int warps, lanes; /* numbers of entries of warp_dim and lane_dim */
+  /* warp_dims, lane_dims and vector_dim of the text */
   int64_t warp_dim[SETT_NOTATION_DIMS], lane_dim[SETT_NOTATION_DIMS],
-      vector_dim; /* each entry: a tiled dimension if negative, a number of copies if positive */
+      vector_dim; /* all three: a dimension of the tiled shape if negative, a number of copies if positive */
   int digits;
   sett_notation_digit digit[SETT_NOTATION_DIGITS];
 } sett_notation_tiled;
@@ -353,7 +358,8 @@ SETT_PUBLIC const char *sett_notation_message(int error);
 SETT_PUBLIC int sett_notation_refused(int error);
 
 /* ---- ask ---- */
-/* Return the number of coordinates; -1 if it is infinite or overflows. */
+/* Return the product of the sizes of the inputs: the number of elements of an array, of coordinates of a CuTe layout or tuple, or of inputs of a linear
+ * layout. Return -1 if the layout has failed or the product overflows. */
 SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
 /* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout of CuTe, or 0 if a size is 0. Return -1 for other notations, if strides are
  * coordinates, or if the sum overflows. */
@@ -380,10 +386,10 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
                                                  const sett_notation *profile);
 /* Return R with R(c) = a(b(c)) for every coordinate c of `b`. The shape of R refines that of `b` (see LAWS). The function refuses exactly if no such
  * layout exists. If a size and a stride do not divide each other, it decides this by visiting points for sizes up to 65536, and returns
- * ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout. For (4,6,8):(2,3,5) o 6:3 it returns
- * (2,3):(6,3), which is wrong at 2. And it composes `b` mode by mode even if the sum of the values of `b`'s modes carries from one mode of `a` into
- * the next. If `b` is a tile or a tuple of tilers, each mode of `a` is composed with its tiler; _ leaves a mode unchanged, and modes after the last
- * tiler are dropped. If `b` has a swizzle, the result is the chain `a` o 0 o `b`. A mode of size 1 may have any stride, and gets that of CuTe. */
+ * ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout. First, for (4,6,8):(2,3,5) o 6:3, CuTe returns
+ * (2,3):(6,3), which is wrong at 2. Second, CuTe composes `b` mode by mode even if the sum of the values of `b`'s modes carries from one mode of `a`
+ * into the next. If `b` is a tile or a tuple of tilers, each mode of `a` is composed with its tiler; _ leaves a mode unchanged, and modes after the
+ * last tiler are dropped. If `b` has a swizzle, the result is the chain `a` o 0 o `b`. A mode of size 1 may have any stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
 /* Return the complement of `a`: R enumerates offsets that `a` leaves out, in ascending order, and has only offset 0 in common with `a`. `bound`
@@ -391,7 +397,8 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
  * those of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u), where u is size *
  * stride of the mode before (1 for the first). Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If
  * some u does not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10, 11, 16, 17, 22
- * and 23 are no sum of an offset of `a` and an offset of R. */
+ * and 23 are no sum of an offset of `a` and an offset of R. A bound of several sizes is divided by u size by size, rounding up: size s becomes
+ * ceil(s / u), then u becomes ceil(u / s) for the next size. So for 3:1, bound 32 gives 11:3, but bound (4,8) gives 16:3. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
 /* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of `a` are coordinates, i is a coordinate. */
@@ -426,12 +433,13 @@ SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, c
  * smallest number are the fastest. NULL means that those along the first mode are the fastest. */
 SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
-/* Return R with a(R(i)) = b(R(i)) = i for i < size(R). */
+/* Return R with a(R(i)) = b(R(i)) = i for i < size(R). R is 1:0 if no larger layout was found. */
 SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b);
-/* Return R with a(R(i)) = 0: the modes of `a` with stride 0, as a layout into the domain of `a`. */
+/* Return R with a(R(i)) = 0. R has the modes of `a` with stride 0; its values are indices of `a`. */
 SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
-/* Return a layout of the same memory in elements of another width. It is refused if a new element would extend beyond a mode. */
+/* Return the layout of the same memory in elements of new_bits bits instead of old_bits. Error NO_RECAST: a new element would extend beyond a mode, or
+ * a swizzle or an offset would split it. Error ERROR_BITS: neither width divides the other, or a swizzle needs a ratio that is a power of two. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
 /* Return the compact layout of a shape. `order` has one number per mode; the mode with the smallest number is the fastest. NULL means that the first
@@ -445,7 +453,7 @@ SETT_PUBLIC sett_notation sett_notation_make(sett_map_arena *arena, const sett_n
                                              const sett_notation *strides);
 SETT_PUBLIC sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
                                                    const sett_notation *offset, const sett_notation *inner);
-/* Return the quotients of the numbers of two shapes that have the same form, rounded up. */
+/* Return the quotients of the numbers of two shapes that are nested alike, rounded up. */
 SETT_PUBLIC sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
                                                   const sett_notation *b);
 /* sett_notation_index returns the index of a coordinate in a shape, the first mode being the fastest. sett_notation_coordinate returns the
@@ -454,9 +462,10 @@ SETT_PUBLIC sett_notation sett_notation_index(sett_map_arena *arena, const sett_
                                               const sett_notation *coordinate);
 SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
                                                    const sett_notation *index);
+/* Return `a` without nesting: its modes are the leaves of `a`. */
 SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
-/* sett_notation_get returns the mode at a path. sett_notation_select returns the layout of the chosen modes. sett_notation_group returns the layout in
- * which the modes [begin, end) are one mode. */
+/* sett_notation_get returns mode path[0], of this mode its mode path[1], and so on. sett_notation_select returns the layout of the chosen modes, in the
+ * order of `chosen`. sett_notation_group returns the layout in which the modes [begin, end) are one mode. Modes are numbered from 0. */
 SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path);
 SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
@@ -467,12 +476,14 @@ SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_
 /* ---- linear layouts: the operations of Triton's LinearLayout.h; in the comments, R is the result ---- */
 /* Return R with R(x) = b(a(x)). The output dimensions of `a` are the input dimensions of `b`. */
 SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
+/* Return R with R(a(x)) = x and a(R(y)) = y. */
 SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
 /* Return R with b(R(x)) = a(x). Input bits of `b` that no value of `a` needs are 0 in R. The function refuses if some value of `a` is not a
  * value of `b`. */
 SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b);
-/* Return the layout that has the bits of `b` above those of `a`, in input and output dimensions of the same name. */
+/* Return the layout that has the bits of `b` above those of `a`, in input and output dimensions of the same name. Dimensions that only one of the two
+ * has are kept. */
 SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b);
 /* Return R with linear_product(b, R) = `a`; if `right` is 1, return R with linear_product(R, b) = a. */
@@ -498,25 +509,26 @@ SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
 /* Write to mask[], for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. Every value has an input that is 0 in these bits.
- * mask[] has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1. */
+ * mask[] has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1 if `a` is no linear layout. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
 /* Return the largest n such that, for all packed inputs n * x and all j < n, the packed value at n * x + j is the value at n * x, plus j. n is at
  * most the size of the first input dimension, and of the first output dimension. Return -1 if `a` is no linear layout. */
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
-/* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
- * bytes. The function chooses which registers form a vector. In both distributions, all elements of a vector are in one thread, and no other input bit
- * changes the position inside the vector.
- *     turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes.
- *     least:  a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn.
- * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. One
- * subspace has the elements that a turn of the store accesses, the other has those of a turn of the load. The low bits of the offset number the 128
- * bytes of a turn, the higher bits number the points of the complement.
- * Example: for {register = [[1]], lane = [[2], [4], ..]} and a layout with other lanes, `layout` is {offset = [..], block = []} -> {dim0 = ..}, from
- * the offset to the index. */
+/* A layout of shared memory through which elements move from distribution `store` to distribution `load`: a warp of `store` writes the elements, and a
+ * warp of `load` reads them. Both are linear layouts from register, lane and other inputs to the same output dimensions. `bits`, the size of an
+ * element, is a power of two up to 128. An access is a vector of up to 16 bytes. The function chooses which registers form a vector. In both
+ * distributions, all elements of a vector are in one thread, and no other input bit changes the position inside the vector.
+ *     store_turns, load_turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of
+ *                               4 bytes. In one turn, each bank serves one word.
+ *     store_least, load_least:  a lower bound on these turns for every layout, because the banks deliver 128 bytes in one turn.
+ * The turns are always equal to the lower bounds. The reason: two subspaces of equal dimension over the field with two elements have a common
+ * complement. One subspace has the elements that a turn of the store accesses, the other has those of a turn of the load. The low bits of the offset
+ * number the 128 bytes of a turn, the higher bits number the points of the complement. */
 typedef struct sett_notation_exchange {
-  sett_notation layout; /* the layout, or a failed layout with the error */
-  int64_t width;        /* number of elements of one access */
+  /* {offset = [..], block = []} -> {..}: from the offset to the index; or a failed layout with the error */
+  sett_notation layout;
+  int64_t width; /* number of elements of one access */
   int64_t store_turns, load_turns, store_least, load_least;
 } sett_notation_exchange;
 SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
