@@ -162,11 +162,11 @@ enum { SETT_NESTED_ERROR_FIRST = 3000 };
 SETT_PUBLIC sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Return the map from a linear position to the logical index. */
 SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
-/* Return the map from a logical index to the index in memory order if to_memory is 1, and its inverse if to_memory is 0. For tiled layouts, the index
- * in memory order is the linear position. */
+/* Return the map from a logical index to the index in memory order if to_memory is 1, and its inverse if to_memory is 0. For tiled layouts, the
+ * linear position is used instead of the index in memory order. */
 SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
-/* Translate an answer of sett_indexing_analysis.h into a map between places in memory. The answer is a map from indices of an array of shape `from`
- * to indices of an array of shape `to`. Places are linear positions if `linear` is 1, and indices in memory order if it is 0. The result is not
+/* Translate an answer of sett_indexing_analysis.h into a map between places in memory. `answer` maps indices of an array of shape `from` to indices
+ * of an array of shape `to`. Places are linear positions if `linear` is 1, and indices in memory order if it is 0. The result is not
  * simplified: call sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                       const sett_tile_shape *from, const sett_tile_shape *to,
@@ -175,7 +175,7 @@ SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, con
  * 0 means one period of the layout. */
 SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
                                      int64_t threads);
-/* Return the map from an element's index to its subgroup, thread and slot. If the element has several owners, they are those of the owner with the
+/* Return the map from an element's index to its subgroup, thread and slot. If the element has several owners, the map gives the owner with the
  * smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
 /* Return the nested layout that has the given map, which must have the form of sett_nested_map. If no thread id
@@ -191,8 +191,8 @@ SETT_PUBLIC const char *sett_message(int error);
 /* ---- a layout in any notation ---- */
 enum { SETT_ANY_NOTATION, SETT_ANY_XLA, SETT_ANY_IREE };
 enum { SETT_ANY_DIMS = 24, SETT_ANY_POINTS = 3 };
-/* A layout. If `kind` is SETT_ANY_XLA, it is in `shape`; if it is SETT_ANY_IREE, in `nested`; otherwise in `notation`. `error` is 0 or an error whose
- * text sett_message returns. */
+/* A layout. If `kind` is SETT_ANY_XLA, the layout is in `shape`; if `kind` is SETT_ANY_IREE, in `nested`; otherwise in `notation`. `error` is 0 or an
+ * error whose text sett_message returns. */
 typedef struct sett_any {
   int kind, error;
   int64_t column; /* column of the error in the text, counted from 1 */
@@ -200,9 +200,9 @@ typedef struct sett_any {
   sett_nested_layout nested;
   sett_notation notation;
 } sett_any;
-/* The answer of a comparison or conversion. `yes` and `no` are 1 if proved; if both are 0, `reason` says why the question is not decided. A no has a
- * witness unless the reason alone explains the no, such as "different sizes". A witness of sett_any_same is point[0], at which layout `a` has the value
- * a[0] and layout `b` the value b. A witness of sett_any_convert is `points` points: at point[i], the layout has the value a[i]. */
+/* The answer of a comparison or conversion. `yes` and `no` are 1 if proved. If `yes` is 0, `reason` says why. A no has a witness unless the reason
+ * alone explains the no, such as "different sizes". A witness of sett_any_same is point[0], at which layout `a` has the value a[0] and layout `b` the
+ * value b. A witness of sett_any_convert is `points` points: at point[i], the layout has the value a[i]. */
 typedef struct sett_any_answer {
   int yes, no;
   const char *reason;

@@ -80,7 +80,7 @@ THE MODEL
                   (reduce-window and convolution); low is the padding before the operand. In select-and-scatter, a window
                   belongs to an element of the source (operand 1):
                   output * base_dilation = source * stride + w * window_dilation - low. An element of operand 0 is
-                  related to all output elements that lie in a window in which it lies, too
+                  related to every output element that is in the same window
     dot           the output has the batch dimensions, then the free dimensions of the left side, then those of the right;
                   contracted dimensions are ranges in the order of the attribute. In scaled-dot, a scale belongs to a block of
                   elements of the left or right side
@@ -119,15 +119,15 @@ THE MODEL
   source), and has the op. The root is the value from which paths are followed, such as the result of a fusion.
   sett_analysis_whole finds, for each value, the set of maps from the root to this value. It starts with the identity at the
   root. For each edge, it composes the maps from the root to the user with the map of the edge, and adds the composed maps to
-  the set of the source. With from_root = 0, all maps lead in the opposite direction, to the root. If two paths
-  have equal maps (by their simplified text), the set has one of them. The set of a parameter says which elements of the
-  parameter each element of the root reads. With from_root = 0, the set of a value says which elements of the root are computed
-  from each element of the value. A fusion with several results has several roots, and sett_analysis_merge joins their sets. If
-  a runtime variable reads a constant or an iota, also through ops that only move elements (copy, reshape, slice, ..), the
-  variable is replaced by its value. Every other variable names the value that it reads. In a composed map, the ranges and
-  runtime variables of the map that is applied second come before those of the map that is applied first. So in a map from the
-  root, those of the edge farthest from the root come first. A fusion inside a fusion is an edge without an op; its maps are the
-  sets that were computed for the inner fusion.
+  the set of the source. With from_root = 0, all maps lead in the opposite direction, to the root. If two paths have equal maps
+  (by their simplified text), the set has one of them. The set of a parameter says which elements of the parameter each element
+  of the root reads. With from_root = 0, the set of a value says which elements of the root are computed from each element of
+  the value. A fusion with several results has several roots, and sett_analysis_merge joins their sets. If a runtime variable
+  reads a constant or an iota, also through ops that only move elements (copy, reshape, slice, ..), the variable is replaced by
+  its value. Every other variable names the value that it reads. In a composed map, the ranges and runtime variables of the map
+  that is applied second come before those of the map that is applied first. So in a map from the root, those of the edge
+  farthest from the root come first. A fusion inside a fusion is an edge without an op; its maps are the sets that were computed
+  for the inner fusion.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
       the values p, t, n, y are 0 to 3; the edges are 3-1, 3-2, 2-1, 1-0. From root 3, value 0 has one map, (d0, d1) -> (d1, d0)
 
@@ -430,8 +430,9 @@ typedef struct sett_analysis_memory {
   int64_t width; /* elements of one access, which begins at a position that is a multiple of width; 0 means 1 */
 } sett_analysis_memory;
 
-/* Result of sett_analysis_coalesced. A lane is active if its point is in the map's domain. An access is `lanes` consecutive values of the map's first
- * dimension, from its lower bound on, at one value of every other variable. Accesses without an active lane are not counted.
+/* Result of sett_analysis_coalesced. A lane is active if its point is in the map's domain. An access is made by one warp, at one value of every other
+ * variable. The first warp has the first `lanes` values of the map's first dimension, the second warp has the next `lanes` values, and so on.
+ * Accesses without an active lane are not counted.
  *     warps:                             number of accesses.
  *     bits, transactions, least:         sums over all accesses. bits counts an element once per access. least is the fewest transactions that could
  *                                        transfer these elements.
@@ -453,7 +454,7 @@ typedef struct sett_analysis_coalescing {
  * access that is served together. If the access of a lane is not wider than a word of a bank, a phase is all lanes. Otherwise, a phase is the largest
  * number of consecutive lanes whose words together are not more than the lanes of a warp. In one turn, each bank serves one word. A phase without
  * conflicts takes one turn. `phases` and `turns` are sums over all accesses. `degree` is the number of turns of the worst phase; `bank` is the bank
- * with the most words in that phase, and lane[] lists the lanes that access it, one lane for each word. */
+ * with the most words in that phase, and lane[] lists the `lanes` lanes that access this bank, one lane for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;

@@ -260,7 +260,8 @@ typedef struct sett_map_interval {
 } sett_map_interval;
 
 /* ---- arena ---- */
-/* The first address that is used is the first multiple of 8 in memory. If size_t has 32 bits, at most 256 MiB are used. */
+/* The first address that is used is the first multiple of 8 in `memory`. If size_t has 32 bits, at most 256 MiB are used. If the memory is
+ * too small, every function that needs memory fails with FULL. */
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
 typedef struct sett_map_mark {
   size_t top;
@@ -345,7 +346,7 @@ SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const
 
 /* An iterator over all points of the domain. A point has the values of dimensions, ranges, then runtime variables; the last value changes fastest.
  * sett_map_points_next returns 1 if `point` and `result` hold the next point and its results. After the last point it returns 0. At a point where a
- * constraint or a result has no value, it returns 0 and sets `error`; the caller may then call it again for the next point.
+ * constraint or a result has no value, it returns 0 and sets `error`; the next call continues with the next point.
  * Law: the points are those where sett_map_evaluate returns 1, each once.
  *     it = sett_map_points_begin(&arena, map); while (sett_map_points_next(&it)) use(it.point, it.result); if (it.error) .. */
 typedef struct sett_map_points {
@@ -450,7 +451,7 @@ typedef struct sett_map_stride {
   int64_t stride, align; /* `stride` is 0 and `align` is 1 if `linear` is 0 */
   int linear;
 } sett_map_stride;
-/* Write one entry per result to `out`. Return 0 or an error. */
+/* Write one entry per result to `out`, for the variable with this index. Return 0 or an error. */
 SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
 /* Return a map with the simplified results and the bounds of map. Its constraints are the tests that a program needs at run time: the constraints that
@@ -526,7 +527,7 @@ SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
  *     vector_width:  the largest power of two w that divides the extent of v and satisfies these rules for groups of w values, counted from v's lower
  *                    bound: a group is wholly inside or wholly outside the domain, and its results are consecutive and begin with a multiple of w.
  * The numbers are never too large. A flag is 1 if its number is known to be the largest.
- * sett_map_runs writes one entry per result to out, and returns 0 or an error. After an error all numbers are 1.
+ * sett_map_runs writes one entry per result to `out`, for the variable with this index, and returns 0 or an error. After an error all numbers are 1.
  *     (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector_width 8 */
 typedef struct sett_map_run {
   int64_t contiguous, broadcast, vector_width;

@@ -38,7 +38,7 @@ A FIRST LOOK
     shuffles: 3, at least 3
 
 THE MODEL
-  table       element[(warp * lanes + lane) * registers + register] is the element in this register, as a row-major number in the array. In table a,
+  table       element[(warp * lanes + lane) * registers + register] is the row-major number of the element in this register. In table a,
               -1 means that the register is empty; in table b, that it may have any value after the move. Several registers may hold copies of
               one element. The number of a thread is warp * lanes + lane
   move        After the move, each register of each thread of b holds the element of table b. So all copies in b are written; of several copies in
@@ -154,8 +154,8 @@ typedef struct sett_move_table {
   const int32_t *element; /* index (warp * lanes + lane) * registers + register; -1: the register holds no element */
 } sett_move_table;
 
-/* An access of shared memory: each thread stores or loads `count` registers at adjacent places, of which the first is place[thread]. If that is -1,
- * the thread takes no part. */
+/* An access of shared memory: each thread stores or loads the `count` registers with the numbers reg[0], reg[1], .. at adjacent places, of which the
+ * first is place[thread]. If place[thread] is -1, the thread takes no part. */
 typedef struct sett_move_access {
   int count;
   const int *reg;

@@ -343,7 +343,7 @@ typedef struct sett_notation {
 
 /* ---- text ---- */
 /* Parse a text in one of these notations:
- *     CuTe's layouts, tuples and tiles
+ *     CuTe:       layouts, tuples and tiles.
  *     strides:    4x8@strides(8,1)+0.
  *     oneDNN:     16x64@aB16b, and aliases such as nChw16c.
  *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also spelled
@@ -364,7 +364,7 @@ SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
 /* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout of CuTe, or 0 if a size is 0. Return -1 for other notations, if strides are
  * coordinates, or if the sum overflows. */
 SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
-/* Return the value at a coordinate. Its kind is SETT_NOTATION_TUPLE:
+/* Return the value at a coordinate. The kind of the value is SETT_NOTATION_TUPLE:
  *     CuTe:            an integer, or a tuple with an entry per place if strides are coordinates.
  *     linear layout:   a tuple with an integer for each output dimension; an integer if there is only one. ERROR_HELD: the register holds no element.
  *     TiledLayout:     (register, element, lane, warp); a tuple of such tuples if the element has several owners.
@@ -438,8 +438,9 @@ SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena,
                                                           const sett_notation *b);
 /* Return R with a(R(i)) = 0. R has the modes of `a` with stride 0; its values are indices of `a`. */
 SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
-/* Return the layout of the same memory in elements of new_bits bits instead of old_bits. Error NO_RECAST: a new element would extend beyond a mode, or
- * a swizzle or an offset would split it. Error ERROR_BITS: neither width divides the other, or a swizzle needs a ratio that is a power of two. */
+/* Return the layout of the same memory in elements of new_bits bits instead of old_bits. Error NO_RECAST: a new element would extend beyond a mode,
+ * or a swizzle or an offset would split it. Error ERROR_BITS: neither width divides the other, or the layout has a swizzle and the ratio of the
+ * widths is no power of two. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
 /* Return the compact layout of a shape. `order` has one number per mode; the mode with the smallest number is the fastest. NULL means that the first
