@@ -223,7 +223,7 @@ enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
 typedef uint32_t sett_expr;
 
 /* Caller-owned memory in which functions store the expressions and maps that they make. Only sett_map_arena_rewind, or making the arena again, frees
- * them. */
+ * them. Two functions must not use one arena at the same time. */
 typedef struct sett_map_arena {
   unsigned char *memory; /* hash table | nodes, growing up -> ... free ... <- variables, names, results, constraints */
   size_t bytes;          /* size of memory in bytes */
@@ -323,13 +323,14 @@ SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
 
 /* ---- evaluate: values has one value per dimension, then per range, then per runtime variable ----
  * Inside the domain: write the results and return 1.
- * Otherwise: write 0 for each result and return 0. If error is not NULL, *error is 0 if the point is outside the domain. Otherwise *error says why a
- * constraint or result has no value (overflow, zero divisor), or that the map is failed or UNDEFINED, or that the arena is full. */
+ * Outside the domain: write 0 for each result, return 0, and set *error to 0.
+ * Without an answer: write 0 for each result, return 0, and set *error to the reason: a constraint or result has no value (overflow, zero divisor), the
+ * map is failed or UNDEFINED, or the arena is full. `error` may be NULL. */
 SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
                                   int *error);
 
 /* ---- points: an evaluator is a map prepared once for many evaluations. Its arrays are in the arena. sett_map_evaluator_at returns what
- * sett_map_evaluate returns, and uses no further memory ---- */
+ * sett_map_evaluate returns, and uses no further memory. The function writes to the arrays, so each thread needs its own evaluator ---- */
 typedef struct sett_map_evaluator {
   sett_map map;
   const struct settp_map_step *step; /* all operations; the operands of an operation precede it */
@@ -424,7 +425,7 @@ typedef struct sett_map_answer {
   int yes, no;        /* `yes` is 1 if the answer is proved to be yes; `no` is 1 if it is proved to be no */
   const char *reason; /* why the answer is not yes; "" if it is yes */
   /* the witness of a no, or NULL. If `point` and `other` are set: two points with the same image. If only `point` is set: a point whose image is
-   * outside the box, or where two compared maps differ. */
+   * outside the box, or where two compared maps differ, or where a fact is false (sett_map_proves). */
   const int64_t *point, *other;
   const int64_t *missed; /* the witness of a no: a point of the box that is no image, or NULL */
 } sett_map_answer;
