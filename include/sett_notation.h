@@ -333,7 +333,7 @@ typedef struct sett_notation {
   int blocks; /* number of inner blocks of a tag. The next two arrays list them, the outermost block first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
-  /* TRITON: the layout. PADDED: the layout from number i of sett_notation_padded to the index */
+  /* TRITON, MASKED: the layout. PADDED: the layout from number i of sett_notation_padded to the index */
   const sett_notation_linear *linear;
   const sett_notation_tiled *tiled;   /* MOSAIC */
   const sett_notation_padded *padded; /* PADDED */
