@@ -169,14 +169,62 @@ class Questions:
                 whole = first is access.memory and not first.shares
                 by_memory.setdefault(first, []).append(access if whole else in_block(access))
         for memory, accesses in by_memory.items():
+            apart: "Set[int]" = set()
+            if memory.space == "global" and self.found.groups and len(accesses) > TOGETHER \
+                    and any(a.write for a in accesses):
+                apart = self._in_regions(accesses)
             for n, a in enumerate(accesses):
                 others = [b for m, b in enumerate(accesses) if (a.write or b.write) and not (a.atomic and b.atomic)
                           and (m >= n if a.write and b.write else a.write)]
                 if memory.space == "global" and self.found.groups:
-                    self._races(a, others, True)
+                    self._races(a, [b for b in others if id(a) not in apart or id(b) not in apart], True)
                 if self.found.items:
                     self._races(a, [b for b in others if not (a.phase - b.phase).is_constant
                                     or a.phase.free or a.phase == b.phase], False)
+
+    def _in_regions(self, accesses: "Sequence[Access]") -> "Set[int]":
+        """Return the ids of the accesses to an array that are proved to stay in a region of their work-group, if the
+        regions of two work-groups have no common element. Then no two of these accesses meet. This takes fewer queries
+        than a question about each pair of accesses.
+
+        A region begins at the part of an access's offset that depends on the work-group only. It ends where the region
+        of the next work-group begins.
+        """
+        unit = gcd(*(a.unit for a in accesses))
+        offsets = [access.offset.times(access.unit // unit) for access in accesses]
+        begins = (Term(tuple((atom, f) for atom, f in offset.parts if atom.free <= self.found.groups), 0)
+                  for offset in offsets)
+        begin = max(begins, key=lambda term: len(term.parts))
+        if not begin.parts:
+            return set()
+        (group,), name, printer = self.found.groups, accesses[0].memory.name, Printer()
+        length = terms.substituted(begin, group, terms.of(group) + terms.ONE) - begin
+        one, two = printer.term(begin + length, "@1"), printer.term(begin, "@2")
+        first, second = (printer.atom(group, copy, frozenset()) for copy in ("@1", "@2"))
+        lines = [f"(< {first} {second})", f"(< {two} {one})"]
+        if self.solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
+                            f"the regions of two work-groups in {name} overlap", True).kind != "proved":
+            return set()
+        by_path: "Dict[Tuple[Condition, ...], List[Tuple[Access, Term]]]" = {}
+        for access, rest in ((access, offset - begin) for access, offset in zip(accesses, offsets)):
+            by_path.setdefault(_relevant(access.path, terms.all_free([rest, length])), []).append((access, rest))
+        found: "Set[int]" = set()
+        for path, alike in by_path.items():
+            for at in range(0, len(alike), TOGETHER):
+                waiting = [alike[at:at + TOGETHER]]
+                while waiting:
+                    part, printer = waiting.pop(), Printer()
+                    outside = []
+                    for access, rest in part:
+                        end = rest + terms.number(access.width * (access.unit // unit)) - length
+                        outside.append(f"(< {printer.term(rest)} 0) (< 0 {printer.term(end)})")
+                    lines = [f"(or {' '.join(outside)})", *(printer.condition(c) for c in path)]
+                    about = f"an access to {name} leaves the region of its work-group"
+                    if self.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], about, True).kind == "proved":
+                        found |= {id(access) for access, _ in part}
+                    elif len(part) > 1:
+                        waiting += [[each] for each in part]
+        return found
 
     def _races(self, a: Access, others: "List[Access]", groups: bool) -> None:
         """Ask about an access and several others in one query. If it is not proved, ask about each pair."""

@@ -183,6 +183,25 @@ def test_sums_in_a_result(was: str, now: str) -> None:
     assert found.kind == ("UNKNOWN" if was else "PROVED") and (not was or "r0 is read and not all" in found.line()), found.line()
 
 
+BLOCKS = "".join(f"r0[number * 16 + {n}] = p0[{n}];\n" for n in range(16)) + \
+    "if (number == 3) for (int k = 0; k < 4; ++k) r0[64 + k] = p0[k];\n"
+
+
+@pytest.mark.parametrize("was, now, kind", [
+    ("", "", "PROVED"),
+    ("number == 3", "number == 2", "PROVED"),
+    ("number * 16 + 15]", "number * 16 + 16]", "REFUTED"),
+    ("number * 16 + 0]", "number * 16 - 1]", "REFUTED"),
+    ("number * 16 + 7]", "number * 15 + 7]", "REFUTED"),
+    ("number == 3) for (int k = 0", "number == 2) for (int k = -1", "REFUTED"),
+])
+def test_regions_of_work_groups(was: str, now: str, kind: str) -> None:
+    """Many accesses are proved to stay in regions of their work-groups. Accesses that leave them are asked in pairs."""
+    assert not was or was in BLOCKS
+    found = verdict("c", BLOCKS.replace(was, now, 1) if was else BLOCKS, elements=68, blocks=4, threads=1)
+    assert found.kind == kind, found.line()
+
+
 PARTS = """struct part { int first, count; };
 static const struct part parts[] = {{0, 3}, {3, 8}, {11, 5}};
 static int end(struct part of) { return of.first + of.count; }
