@@ -16,6 +16,8 @@ from typing import Any, Dict, Iterable, List, Sequence, Tuple, TypeVar
 import pytest
 
 from gen import hlo, pipeline, run, schedule
+from gen.heroes.hero import Choice
+from gen.heroes.kernel import Grid
 from gen.run import proofs
 
 T = TypeVar("T")
@@ -93,6 +95,19 @@ def device_or_skip(target: str, options: run.Options = run.Options()) -> None:
         if error.status != 3:
             raise
         pytest.skip(f"SKIP: {error.message}")
+
+
+def decided(fusion: hlo.Fusion, target: str, device: "str | None" = None) -> "List[Tuple[Choice[Any, Any], Grid]]":
+    """Return the choice and the grid of each kernel of a fusion, in the order of the launches. They are decided before any
+    code is written, which takes several times longer (`pipeline.target_file`).
+    """
+    return [(leaf, grid) for _, choices, _ in pipeline.choices(fusion, target, device) for choice in choices
+            for leaf in choice.leaves() for grid in leaf.grids]
+
+
+def written_by(fusion: hlo.Fusion, target: str, device: "str | None" = None) -> "List[str]":
+    """Return the name of the hero of each kernel."""
+    return [grid.written_by or choice.hero.name for choice, grid in decided(fusion, target, device)]
 
 
 def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path, part: str = "") -> None:

@@ -22,7 +22,7 @@ from typing import Dict, List
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, shape
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, decided, fusions, in_parts, in_turn, marked, plain, shape, written_by
 from gen_run import gen
 from gen import run, schedule
 from gen.heroes.contraction_cpu import ContractionSchedule, counts
@@ -274,8 +274,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
 def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) -> None:
     """Batches of small matrices agree with the reference, in any layouts. Most are written without loops."""
     texts = drawn(first + 800, 2 * BATCH, [*FLOATS, ("s32", "s32", "s32"), ("bf16", "f32", "f32")], True)
-    loops = [kernel.loop for text in texts.values() for fusion in fusions(text)
-             for kernel in target_file(fusion, target, device).kernels]
+    loops = [grid.loop for text in texts.values() for fusion in fusions(text) for _, grid in decided(fusion, target, device)]
     assert sum(isinstance(loop, SmallProductsSchedule) for loop in loops) > len(texts) // 3
     agree(texts, target, device, tmp_path)
 
@@ -490,8 +489,8 @@ def test_panels_of_their_own(target: str, device: str, tmp_path: Path, monkeypat
     # skinny={}: otherwise operands of up to 64 rows would be read in place, not from panels (packed copies)
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)), skinny={})
     texts = {f"r{seed}": of_rows(seed).replace("HloModule e", f"HloModule r{seed}") for seed in range(2 * COUNT)}
-    schedules = [kernel.loop for text in texts.values() for fusion in fusions(text)
-                 for kernel in target_file(fusion, target, device).kernels if kernel.hero == "contraction"]
+    schedules = [grid.loop for text in texts.values() for fusion in fusions(text)
+                 for choice, grid in decided(fusion, target, device) if (grid.written_by or choice.hero.name) == "contraction"]
     assert sum(isinstance(of, ContractionSchedule) and of.packed for of in schedules) > len(texts) // 2
     agree(texts, target, device, tmp_path)
 
@@ -932,11 +931,11 @@ def test_who_writes_it(name: str) -> None:
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
     for target, device in (("c", "cpu"), ("opencl", "pocl-cpu")):
-        kernels = target_file(fusion, target, device).kernels
+        kernels = decided(fusion, target, device)
         converted = target == "opencl" and name == "of_bf16"
         own = target == "c" and name.startswith(("of_bf16", "of_s8", "of_u8"))
-        assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes[-1:] if own else heroes)
-        assert EMPTY not in [kernel.grid.thread for kernel in kernels]
+        assert written_by(fusion, target, device) == (["loop", "loop", "contraction"] if converted else heroes[-1:] if own else heroes)
+        assert EMPTY not in [grid.thread for _, grid in kernels]
 
 
 @pytest.mark.parametrize("lasting, heroes", [((), ["contraction"]), ((1,), ["loop", "contraction"]), ((0,), ["loop", "contraction"])])
@@ -946,7 +945,7 @@ def test_panels_of_weights(lasting: "tuple[int, ...]", heroes: "list[str]") -> N
     """
     (fusion,) = fusions(dot("bf16[64,512]{1,0}", "bf16[512,1024]{1,0}", "f32[64,1024]{1,0}", ROWS))
     fusion.lasting = frozenset(lasting)
-    assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == heroes
+    assert written_by(fusion, "c", "cpu") == heroes
 
 
 # products that are not tiled but plain loops, by the reason that `explain` gives
@@ -992,14 +991,15 @@ def test_few_rows_of_a_large_operand() -> None:
     """
     for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 2), (64, 300, 3), (65, 300, 0)):
         (fusion,) = fusions(dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},1100]{{1,0}}", f"f32[{m},1100]{{1,0}}", ROWS))
-        (kernel,) = target_file(fusion, "c", "cpu").kernels
-        assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units == tile, (m, k, kernel.loop)
-        assert kernel.loop.packed == (m > 64)
+        ((_, grid),) = decided(fusion, "c", "cpu")
+        assert isinstance(grid.loop, ContractionSchedule) and grid.loop.tile_units == tile, (m, k, grid.loop)
+        assert grid.loop.packed == (m > 64)
     for m, n in itertools.product((*range(1, 18), 48, 49), (144, 256, 288, 448, 1024)):    # a block is at least as wide as a tile
         (fusion,) = fusions(dot(f"f32[{m},1024]{{1,0}}", f"f32[1024,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS))
-        for kernel in target_file(fusion, "c", "cpu").kernels:
-            if isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units:
-                assert kernel.loop.units - (kernel.loop.long_blocks < kernel.loop.unit_blocks) >= kernel.loop.tile_units, (m, n, kernel.loop)
+        for _, grid in decided(fusion, "c", "cpu"):
+            loop = grid.loop
+            if isinstance(loop, ContractionSchedule) and loop.tile_units:
+                assert loop.units - (loop.long_blocks < loop.unit_blocks) >= loop.tile_units, (m, n, loop)
 
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
@@ -1013,7 +1013,7 @@ def test_values_of_rows_of_a_large_operand(target: str, device: str, tmp_path: P
                          "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}")
     for name, text in texts.items():
         (fusion,) = fusions(text, name)
-        loop = target_file(fusion, target, device).kernels[-1].loop
+        loop = decided(fusion, target, device)[-1][1].loop
         assert isinstance(loop, ContractionSchedule) and loop.ahead, name    # the operand is read in place
     agree(texts, target, device, tmp_path)
 
@@ -1039,7 +1039,7 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
         assert isinstance(loop, ContractionSchedule) and (loop.far, loop.tile_units) == (far, 0)
         assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
     (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,800]{1,0}", "f32[600,800]{1,0}", ROWS))
-    loop = target_file(fusion, "c", "cpu").kernels[-1].loop
+    loop = decided(fusion, "c", "cpu")[-1][1].loop
     assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows read the copied columns (the panel), and these fit in a core's L2
 
 
@@ -1126,18 +1126,18 @@ def test_work_items_go_along_rows() -> None:
         if negated:
             text = text.replace("ROOT d =", "d =").replace("\n}", f"\n  ROOT r = {shapes[2]} negate(d)\n}}")
         (fusion,) = fusions(text)
-        kernel = target_file(fusion, "c", "cpu").kernels[-1]
-        assert isinstance(kernel.loop, ContractionSchedule) and isinstance(kernel.nest, contraction.Contraction)
-        found = [name for name, size in counts(kernel.nest, kernel.loop) if size > 1]
-        assert (kernel.loop.rows, found) == (rows, digits), (m, k, n, kernel.loop, found)
+        choice, grid = decided(fusion, "c", "cpu")[-1]
+        assert isinstance(grid.loop, ContractionSchedule) and isinstance(choice.nest, contraction.Contraction)
+        found = [name for name, size in counts(choice.nest, grid.loop) if size > 1]
+        assert (grid.loop.rows, found) == (rows, digits), (m, k, n, grid.loop, found)
 
 
 def test_many_work_items_are_in_groups() -> None:
     """Many work-items are grouped: in OpenCL one function call computes a group of 16."""
     (fusion,) = fusions(NAMED["many"][1])
     for target, device, blocks, threads in (("c", "cpu", 1027, 1), ("opencl", "pocl-cpu", 65, 16)):
-        (kernel,) = target_file(fusion, target, device).kernels
-        assert (kernel.blocks, kernel.threads) == (blocks, threads)
+        ((_, grid),) = decided(fusion, target, device)
+        assert (grid.blocks, grid.threads) == (blocks, threads)
 
 
 @in_parts

@@ -18,14 +18,14 @@ from typing import Dict, List, Tuple
 import pytest
 
 import test_contraction
-from drawn import BATCH, COUNT, SEED, agree, fusions, in_parts, of_part, ptx
+from drawn import BATCH, COUNT, SEED, agree, decided, fusions, in_parts, of_part, ptx, written_by
 from gen_run import gen
 from gen import algebra, run, schedule
 from gen.emit.helpers import Helpers
 from gen.emit.templates import macro
 from gen.heroes import contraction_gpu, contraction_mfma, contraction_mma, contraction_wgmma
 from gen.heroes.hero import Context
-from gen.pipeline import build_all, target_file
+from gen.pipeline import build_all
 from gen.plan.nests import planned
 from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
@@ -130,7 +130,7 @@ def check_written(cases: "Dict[str, Tuple[List[str], str]]", device: str, part: 
     """
     for name, (heroes, text) in of_part(cases.items(), part):
         (fusion,) = fusions(text)
-        assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes, name
+        assert written_by(fusion, "cuda", device) == heroes, name
         (folder / name).mkdir()
         ptx(text, device, folder / name)
 
@@ -431,9 +431,9 @@ def test_warpgroups(tile: GpuTile, part: str, tmp_path: Path, monkeypatch: pytes
     one_tile(monkeypatch, tile)
     for name, text in of_part(OF_WARPGROUPS.items(), part):
         (fusion,) = fusions(text)
-        kernels = target_file(fusion, "cuda", "sm_90a").kernels
-        assert (len(kernels), kernels[0].dynamic_bytes) == (1 + (name == "parts"), tile.stages * (tile.rows + tile.columns) * tile.steps * 2), name
-        assert "wgmma, " in kernels[0].loop.text()
+        grids = [grid for _, grid in decided(fusion, "cuda", "sm_90a")]
+        assert (len(grids), grids[0].dynamic_bytes) == (1 + (name == "parts"), tile.stages * (tile.rows + tile.columns) * tile.steps * 2), name
+        assert "wgmma, " in grids[0].loop.text()
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WARPGROUPS.items()}, "cuda-on-cpu", "sm_90a",
           tmp_path, part)
 
@@ -581,7 +581,7 @@ def test_waves(part: str, tmp_path: Path) -> None:
         texts = {name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WAVES.items() if name.split("_")[0] in types}
         for name, text in of_part(texts.items(), part):
             (fusion,) = fusions(text, name)
-            assert "MFMA" in target_file(fusion, "hip", device).kernels[0].loop.text(), name
+            assert "MFMA" in decided(fusion, "hip", device)[0][1].loop.text(), name
         agree(texts, "hip-on-cpu", device, tmp_path / device, part)
 
 
@@ -599,7 +599,7 @@ def test_subnormals_that_an_instruction_flushes() -> None:
     """
     for name in ("bf16_rows", "f16_rows"):
         (fusion,) = fusions(OF_WAVES[name])
-        assert "MFMA" not in target_file(fusion, "hip", "gfx90a").kernels[0].loop.text()
+        assert "MFMA" not in decided(fusion, "hip", "gfx90a")[0][1].loop.text()
 
 
 @pytest.mark.peer

@@ -15,7 +15,7 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, of_part, plain, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, decided, fusions, in_parts, in_turn, marked, of_part, plain, uncached, written_by
 from gen_run import run
 from gen.pipeline import build_all, choices, target_file
 from gen.run import proofs
@@ -271,7 +271,7 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tm
 def test_columns_apart(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If other kernels compute the sums of columns, the rows are still one kernel."""
     (fusion,) = fusions(stopped())
-    assert [kernel.hero for kernel in target_file(fusion, target, device).kernels].count("rows") == 1
+    assert written_by(fusion, target, device).count("rows") == 1
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], rows_cpu=replace(DEVICES[device].rows_cpu, kept_bytes=4 << 10)))
     (fusion,) = fusions(COLUMNS["long rows"][0])
     found = target_file(fusion, target, device)
@@ -345,7 +345,7 @@ def test_apart(tmp_path: Path) -> None:
     """
     for name, (text, count) in APART.items():
         (fusion,) = fusions(text)
-        made = [kernel.hero for kernel in target_file(fusion, "c").kernels]
+        made = written_by(fusion, "c")
         assert len(made) >= count, f"{name}: {made}"
     agree({f"f{k}": text for k, (text, _) in enumerate(APART.values())}, "c", "cpu", tmp_path)
 
@@ -354,7 +354,7 @@ def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Rows that do not fit in L2 are computed by several kernels."""
     text = softmax("f32", [8, 3000], [1])
     (fusion,) = fusions(text)
-    assert len(target_file(fusion, "c").kernels) == 1
+    assert len(decided(fusion, "c")) == 1
     monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], rows_cpu=replace(DEVICES["cpu"].rows_cpu, held_bytes=16 << 10)))
     found = target_file(fusion, "c")
     assert [kernel.hero for kernel in found.kernels] == ["reduction", "reduction", "loop"]
@@ -393,8 +393,8 @@ def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
     language = "cuda" if target == "cuda-on-cpu" else target
     for name, (text, how) in GPU_TAKEN.items():
         (fusion,) = fusions(text)
-        found = target_file(fusion, language, device)
-        assert [kernel.hero for kernel in found.kernels] == ["rows"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
+        loops = [grid.loop.text() for _, grid in decided(fusion, language, device)]
+        assert written_by(fusion, language, device) == ["rows"] and how in loops[0], f"{name}: {loops}"
     agree({f"f{k}": text for k, (text, _) in enumerate(GPU_TAKEN.values())}, target, device, tmp_path)
 
 

@@ -233,7 +233,7 @@ def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path:
     }
     for name, source in every.items():
         (fusion,) = drawn.fusions(source)
-        loop = pipeline.target_file(fusion, target, device).kernels[-1].loop
+        loop = drawn.decided(fusion, target, device)[-1][1].loop
         assert (loop.items, loop.picked) == (2, 0 if name == "batch" else 64), (name, loop)
     drawn.agree({name.replace(" ", "_"): source for name, source in every.items()}, target, device, tmp_path, part)
 

@@ -13,7 +13,7 @@ from typing import Dict, List
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, of_part, plain
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, of_part, plain, written_by
 from gen import schedule
 from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.pipeline import target_file
@@ -345,7 +345,7 @@ def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
 def test_the_order_of_the_reader() -> None:
     """A product is stored in the order in which it is read next, so neither weights nor results are transposed."""
     (fusion,) = fusions(values_first())
-    assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == ["transpose", "strips"]
+    assert written_by(fusion, "c", "cpu") == ["transpose", "strips"]
 
 
 def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, ptx, shape, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, decided, fusions, in_parts, in_turn, marked, ptx, shape, uncached
 from gen import pipeline
 from gen.plan import nests
 from gen.heroes import transpose_gpu
@@ -217,7 +217,7 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
     texts = {f"f{k}": channels(*cases[k]) for k in range(first, first + BATCH)}
     for k, text in enumerate(texts.values(), first):
         if DEVICES[device].cpu and DEVICES[device].lanes > 1:
-            (made,) = pipeline.target_file(fusions(text)[0], target, device).kernels
+            ((_, made),) = decided(fusions(text)[0], target, device)
             few = min(cases[k][2][1:] if len(cases[k][2]) > 2 else cases[k][2])
             assert made.loop.interleaved_rows == few, text
     agree(texts, target, device, tmp_path)
@@ -324,7 +324,7 @@ def test_conflicts() -> None:
                                                 ("s8", 4096, "33 words of 4 bytes, rotated by 4 more words after each 16 lanes:"), ("f64", 4096, "32 words of 8 bytes, rotated by 1 more words after each 2 lanes:")])
 def test_tiles(dtype: str, size: int, pitch: str) -> None:
     """Tiles have no bank conflicts. `explain` prints the degree that a tile without padding would have."""
-    (made,) = pipeline.target_file(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
+    ((_, made),) = decided(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90")
     assert re.search(rf"tile_p0 in rows of {pitch} 1-way \(rows of \d+: \d+-way\)", made.loop.text()), made.loop.text()
 
 

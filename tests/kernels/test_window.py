@@ -12,7 +12,7 @@ from typing import List, Sequence
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, shape, uncached
+from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, decided, fusions, in_parts, in_turn, marked, plain, shape, uncached, written_by
 from gen.statements import printed
 from gen.pipeline import target_file
 from test_reduction import PLAIN
@@ -196,7 +196,7 @@ ENTRY e {{
 }}
 """
     (fusion,) = fusions(text)
-    assert [kernel.hero for kernel in target_file(fusion, target, device).kernels] == ["window"]
+    assert written_by(fusion, target, device) == ["window"]
     agree({"table": text}, target, device, tmp_path)
 
 
@@ -261,7 +261,7 @@ def test_windows_select_along_rows(target: str, device: str, part: str, tmp_path
     """
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
-        heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
+        heroes = written_by(fusion, target.replace("-on-cpu", ""), device)
         assert (heroes[-1] == "window-scatter") == ("cpu" in device), (name, heroes)
     agree(GRADIENTS, target, device, tmp_path, part)
 
@@ -292,7 +292,7 @@ def test_pads_between_elements(target: str, device: str, part: str, tmp_path: Pa
     """
     for name, source in PADS.items():
         (fusion,) = fusions(source)
-        heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
+        heroes = written_by(fusion, target.replace("-on-cpu", ""), device)
         assert (heroes == ["pad"]) == ("cpu" in device and name != "none"), (name, heroes)
     agree(PADS, target, device, tmp_path, part)
 
@@ -325,7 +325,7 @@ def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, 
     """
     for name, source in POOLS.items():
         (fusion,) = fusions(source)
-        assert len(target_file(fusion, target.replace("-on-cpu", ""), device).kernels) >= 2, name
+        assert len(decided(fusion, target.replace("-on-cpu", ""), device)) >= 2, name
     agree(POOLS, target, device, tmp_path, part)
 
 
@@ -337,4 +337,4 @@ def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, 
 ])
 def test_windows_at_once(source: str) -> None:
     (fusion,) = fusions(source)
-    assert len(target_file(fusion, "c", "cpu").kernels) == 1
+    assert len(decided(fusion, "c", "cpu")) == 1
