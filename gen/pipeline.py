@@ -287,12 +287,14 @@ Texts = Dict[str, Union[str, bytes]]    # the contents of files, by name
 
 
 def files(source: Source, targets: Sequence[str], device: Optional[str] = None, excess: bool = False,
-          most_bytes: Optional[int] = None) -> "Tuple[Texts, Dict[str, Any]]":
+          most_bytes: Optional[int] = None,
+          known: "Optional[Dict[PlanClass, Plans]]" = None) -> "Tuple[Texts, Dict[str, Any]]":
     """Return the contents of all files of a program, by name, and its manifest. most_bytes: the limit of scratch and
-    stack; None for the limit of the device, if it has one.
+    stack; None for the limit of the device, if it has one. known: plans of the program that are known already.
     """
     program = program_of(source)
-    plans = {of: plan_of(program, of) for of in {device_for(target, device).plan_class for target in targets}}
+    plans = {of: (known or {}).get(of) or plan_of(program, of)
+             for of in {device_for(target, device).plan_class for target in targets}}
     name, made = program.name, [target_file(program, target, device, excess,
                                             plans[device_for(target, device).plan_class]) for target in targets]
     if not program.traced:      # a traced program runs only in a check
@@ -335,9 +337,10 @@ def unused_aliases(about: Dict[str, Any]) -> List[str]:
 
 
 def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
-              excess_precision: bool = False, most_bytes: Optional[int] = None) -> Dict[str, Any]:
-    """Write all files of a program, and return its manifest."""
-    texts, about = files(source, list(targets), device, excess_precision, most_bytes)
+              excess_precision: bool = False, most_bytes: Optional[int] = None,
+              known: "Optional[Dict[PlanClass, Plans]]" = None) -> Dict[str, Any]:
+    """Write all files of a program, and return its manifest. known: plans of the program that are known already."""
+    texts, about = files(source, list(targets), device, excess_precision, most_bytes, known)
     write_all(texts, out_dir)
     return about
 

@@ -27,7 +27,7 @@ from gen.program.weights import ALIGNMENT
 from gen.reference.assembly import File, joined
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
-from gen.schedule import DEVICES, device_for
+from gen.schedule import DEVICES, PlanClass, device_for
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -535,15 +535,16 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     if program.leads and options.larger and target in ("cuda", "hip"):
         raise RunError(f"{target}: leading dimensions are checked in the host's memory only: use {target}-on-cpu", 3)
 
-    def written(of: Program) -> Built:
+    def written(of: Program, known: "Optional[Dict[PlanClass, pipeline.Plans]]" = None) -> Built:
         about = pipeline.build_all(of, str(folder), [runner.target.name], options.schedule, options.excess_precision,
-                                   options.most_bytes)
+                                   options.most_bytes, known)
         return Built(folder, about, of.whole, program=of, larger=options.larger)
 
-    built, flushes = written(program), runner.target.flushes
+    of = device_for(runner.target.name, options.schedule).plan_class
+    plans = pipeline.plan_of(program, of)
+    built, flushes = written(program, {of: plans}), runner.target.flushes
     if checked:
-        of = device_for(runner.target.name, options.schedule).plan_class
-        parts = {fusion: parts_of(fusion, plan) for fusion, plan in pipeline.plan_of(program, of).items()}
+        parts = {fusion: parts_of(fusion, plan) for fusion, plan in plans.items()}
         if not program.is_one or any(parts.values()) or is_limited(program):
             built.trace = traced(program, parts)
             built.traced = written(built.trace.program)
