@@ -3,9 +3,9 @@
 
 WHAT
   The shape of a tensor says which indices it has; its layout says where each element is in memory. This header reads and
-  prints both in XLA's notation. For plain and tiled layouts it computes the linear position of an element, the element at a
-  position (or that it is padding), its byte and bits, the size of the array, and the fraction of padding. It also decides if
-  a reshape or a transpose costs nothing, because both shapes describe the same bytes.
+  prints both in XLA's notation. It computes the linear position of an element, the element at a position (or that the
+  position is padding), the byte and the bits of an element, the size of the array, and the fraction of padding. It also
+  decides if a reshape or a transpose moves no byte, because both shapes describe the same bytes.
 
 INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. By
@@ -44,15 +44,17 @@ A FIRST LOOK
 
 THE MODEL
   A shape is an element type, a list of dimensions, and a layout. minor_to_major lists the dimensions by the distance in
-  memory between adjacent elements, the shortest first: {1,0} is row-major, {0,1} column-major. In reverse order, the
-  dimensions are the *physical list*, the most major first.
+  memory between adjacent elements, the shortest first: {1,0} is row-major, {0,1} column-major. The dimension with the
+  shortest distance is the most *minor* one, the dimension with the longest distance the most *major* one. The *physical
+  list* is the list of the sizes in the reverse order, the most major first.
 
-  A tile T(t1,..,tk) changes the physical list. Its last k entries d1, .., dk are replaced by the k counts ceil(d/t), followed
-  by the k tile sizes t. An index i becomes floor(i/t) and i mod t. If t does not divide d, the array is padded. The linear
-  position is the row-major number of the indices in the final list:
+  A tile T(t1,..,tk) changes the physical list. The last k sizes d1, .., dk of the list are replaced by the k counts
+  ceil(d/t), followed by the k tile sizes t. An index i in one of these dimensions becomes floor(i/t) and i mod t. If t does
+  not divide d, the array is padded. The linear position is the row-major number of the indices in the final list:
     f32[3,5]{1,0:T(2,2)}   list (3,5) -> (2,3,2,2); index (2,3) -> (1,1,0,1) -> ((1*3+1)*2+0)*2+1 = 17
-  A tile pads, reshapes and transposes; sett_tile_stage shows the list after each step: (3,5) is padded to (4,6),
-  reshaped to (2,2,3,2) and transposed to (2,3,2,2). The positions of the elements, with dots for padding:
+  A tile pads, reshapes and transposes; sett_tile_stage writes the list after each step: (3,5) is padded to (4,6),
+  reshaped to (2,2,3,2) and transposed to (2,3,2,2). In this picture of the padded array, each element has its position as
+  its number, and a dot is padding:
 
     f32[3,5]{1,0:T(2,2)} in memory: 24 positions, 9 of them padding
        0  1 |  4  5 |  8  .
@@ -62,8 +64,8 @@ THE MODEL
        .  . |  .  . |  .  .
 
   The next tile changes the list that the previous tile made. So (2,1) in T(8,128)(2,1) cuts the 8x128 tile, not the array: two
-  rows of bf16 are interleaved, as a 32-bit lane holds them. If a tile has more dimensions than the tile before it, it also
-  cuts the counts of tiles.
+  rows of bf16 are interleaved, so that a 32-bit lane holds one element of each row. A tile with more dimensions than the
+  tile before it also cuts the counts of the tile before it.
 
     f32[4,8]{1,0:T(2,4)(2,1)} in memory
        0  2  4  6 |  8 10 12 14
@@ -76,38 +78,43 @@ THE MODEL
   minor one before the tile cuts: f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)} cuts 112 x 110 by 2 x 3. XLA's documents also
   write -1 for *; this header reads both and prints *.
 
-  L(n) pads the end of the whole array to a multiple of n positions. E(n) packs elements into n bits each, low bits first: the
-  element at position p has bits p*n to p*n+n-1, where bit b is bit b mod 8 of byte b / 8. Without E, an element takes the
+  L(n) adds padding after the array, up to a multiple of n positions. E(n) packs elements into n bits each, low bits first:
+  the element at position p has bits p*n to p*n+n-1, where bit b is bit b mod 8 of byte b / 8. Without E, an element takes the
   whole bytes that its type needs (s4: one byte). S(n) is a memory space. M(n) is the number of bytes before the array that
   hold its dynamic sizes; sett_tile_bytes does not count them. A dimension <=n may be smaller at run time, but has n entries in
   memory. A dimension ? has no bound, so the array has no size.
 
-  SC(dim:i,j,..) splits a physical dimension (0 is the most major) before the listed indices. Every part has its own memory,
-  which has the size of the largest part; sett_tile_bytes is the size of one part. sett_tile_part returns the part that holds
-  an index, and the index within that part. A split shape has no plan; positions within a part are those of the shape that
+  SC(dim:i,j,..) splits the array before the indices i, j, .. of dimension `dim` of the physical list (0 is the most major).
+  Every part has its own memory, which has the size of the largest part. sett_tile_part returns the part that holds an index,
+  and the index within that part. sett_tile_prepare refuses a split shape; prepare the shape of one part, which
   sett_tile_part_shape returns.
 
   Grammar (blanks and comments may stand between tokens; types may be written in upper case)
     shape  := array | token[] | opaque[] | ( [shape {, shape}] ) | b( array )
     array  := type [ [dim {, dim}] ] [layout]              dim  := n | <=n | ?
-    layout := { [d {, d}] [: attributes] }                 a brace that starts otherwise is not part of the shape
+    layout := { d {, d} [: attributes] } | { : attributes }
     attributes := [D(..)] [T(..)(..)..] [L(n)] [E(n)] [S(n)] [SC(d:n,..)(..)..] [M(n)]      in this order
-  D (level kinds of a former sparse notation) is read and ignored. #( ) *( ) P( ) are errors.
-  The canonical text has minor_to_major for rank 1 and more, and leaves out everything that is a default.
+  A brace that is not followed by a digit or a colon does not belong to the shape. D (level kinds of a former sparse notation)
+  is read and ignored. #(..), *(..) and P(..) of that notation are errors.
+  sett_tile_print writes the canonical text. It has minor_to_major for rank 1 and more, and no attribute that changes nothing.
 
 PLANS
-  sett_tile_prepare analyses the layout once. Tiles cut an index into digits: with T(8) and (2), the digits of i are i / 8,
-  i mod 8 / 2 and i mod 2, each with its stride. A position costs one division per digit that a tile makes, and none if
-  the tiles are contiguous (f32[24,128]{1,0:T(8,128)} is plain row-major). To find the element at a position, the digits are taken from the
-  position, the one with the largest stride first. The position holds an element if the digits are those of
-  an index inside the array. If * couples dimensions so that no digits exist, as in f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, the tiles are applied
-  one after the other, which is slower but also exact.
+  A plan is a layout that sett_tile_prepare has analysed. Tiles cut an index into digits: with T(8)(2), the digits of i are
+  i / 8, i mod 8 / 2 and i mod 2. Each digit has a stride, and the position is the sum of digit * stride. Digits of one index
+  whose strides continue each other are one digit: f32[24,128]{1,0:T(8,128)} is row-major in memory, so each of its indices
+  is a single digit. A position costs one division for each digit except the lowest of each index. To find the element at a
+  position, the digits are taken from the position, the digit with the largest stride first. The position holds an element if
+  the digits are those of an index inside the array.
+
+  If a tile cuts across dimensions that * combines, as T(*,*,2,*,3) above, the digits are those of the combined index. Some
+  layouts have no digits at all, for example f32[7,5]{1,0:T(4,3)(*,2)(2,1)}. In these layouts, which are called *coupled*, the
+  tiles are applied one after the other, which is slower but also exact.
 
 ITERATORS
   sett_tile_iterate(&order, &other) visits all elements in the order of their positions in the layout of the first plan. For
   each element, `at` is the position in that layout, and `other` the position in the layout of the second plan. The iterator
-  points to both plans, so they must exist as long as it. It increments digits like a counter: there is no division, an
-  element costs a constant number of steps, and padding costs none.
+  points to both plans, so the plans must exist as long as the iterator. It increments digits like a counter: there is no
+  division, an element costs a constant number of steps, and padding costs none.
     #include <stdio.h>
     #include <string.h>
     #include "sett_tile.h"
@@ -129,33 +136,35 @@ ITERATORS
   prints
     abfgcdhie.j.kl..mn..o...
     abcdefghijklmno
-  Types are not compared, so elements may be converted on the way, for example from bf16 tiles to f32 rows. To move bytes
-  without a change, sett_relayout.h is faster. it.index is the index of the element. it.gap is the number of padding positions
-  before the element. To fill padding, write positions it.at - it.gap to it.at - 1, and those after the last element. A run is a
-  sequence of elements whose positions have constant strides in both layouts, for example one row of one tile.
-  The first plan decides how long the runs are, and this decides the speed. Between T(8,128)(2,1) and rows, a run has up to 128
-  elements in the order of rows, but only 2 in the order of tiles. Converting 2000 x 3000 elements from bf16 tiles to f32 rows
-  in the order of rows took 14 to 27 ms by runs, and 44 to 58 ms one element at a time. In the order of tiles, it took 82 to
-  114 ms by runs. The same holds from rows to tiles, so the plan of the rows should be the first. If both orders have long
-  runs, use the order of the buffer that is written.
-  Threads share the positions:
+  Types are not compared, so elements may be converted on the way, for example from tiled bf16 to row-major f32. To copy
+  elements without a conversion, sett_relayout.h is faster. it.index is the index of the element. it.gap is the number of
+  padding positions before the element. To fill padding, write positions it.at - it.gap to it.at - 1 after each call of
+  sett_tile_advance, also after the last call, which returns 0.
+  A run is a sequence of elements whose positions have constant strides in both layouts, for example one row of one tile.
+  The plan that comes first decides how long the runs are, and this decides the speed. Between T(8,128)(2,1) and a row-major
+  layout, a run has up to 128 elements if the row-major plan is the first, but only 2 if the tiled plan is the first.
+  Converting 2000 x 3000 elements from tiled bf16 to row-major f32 took 8 ms with the row-major plan first (20 ms without
+  runs), and 38 ms with the tiled plan first, on one core of an AMD EPYC. From row-major to tiled, the times were about the
+  same. If runs are long with either plan first, the first plan should be that of the buffer that is written.
+  Each of several threads can take a slice of the positions:
     sett_tile_iterator mine = it;
     sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);
     while (sett_tile_advance(&mine)) ..
   The iterator cuts the index of each dimension by the tiles of both layouts, for example 300 by 128 and by 8. If tiles do not
-  divide each other (6 and 4), or if a * couples dimensions, there are no common digits. Each position is then computed by
-  divisions.
+  divide each other (6 and 4), or if a tile cuts across dimensions that * combines, there are no common digits. Each position
+  is then computed by divisions.
 
 RELATIONS
-  Two shapes are the same bytes if every buffer of one is, without any change, a buffer of the other. That means: both have the
-  same number of elements of the same number of bits, and the same number of bytes (sett_tile_bytes, and M bytes before them)
-  in the same memory space. For every k, element k in row-major order is in the same bits of the same bytes. Bits that
-  belong to no element (padding, and the rest of the last byte) may have any value. So shapes with packed elements may have different
-  numbers of positions: 3 and 4 positions of u4 are both 2 bytes. In split arrays, element k is in the same part of both.
+  Two shapes describe the same bytes if every buffer of one shape is, without any change, a buffer of the other. So these must
+  be equal: the number of elements, the bits of an element, the bytes of the array (sett_tile_bytes), the number M of bytes
+  before it, and the memory space. Also, for every k, element k in row-major order must be in the same bits of the same bytes,
+  and in split arrays in the same part. Bits that belong to no element (padding, and the rest of the last byte) may have any value.
+  So the numbers of positions of packed elements may differ: 3 and 4 positions of u4 are both 2 bytes.
 
-  A reshape is a bitcast if the two shapes are the same bytes. A transpose is a bitcast if the shape with permuted dimensions
-  and the other shape are the same bytes. XLA's functions with these names look only at minor_to_major; the functions here
-  look at the tiles, too. (XLA's answer is in brackets if it is different.)
+  A reshape is a bitcast if the two shapes describe the same bytes. A transpose is a bitcast if the shape with permuted
+  dimensions and the other shape describe the same bytes. XLA's ShapeUtil::ReshapeIsBitcast and TransposeIsBitcast look only
+  at minor_to_major; the functions of this header look at the tiles, too. This table says which reshapes are bitcasts, with
+  XLA's answer in brackets if it is different:
 
     f32[8,256]{1,0:T(8,128)}   f32[2048]{0:T(1024)}           no   [yes] the rows of a tile are not next to each other
     f32[12,128]{1,0:T(8,128)}  f32[2,6,128]{2,1,0:T(8,128)}   no   [yes] each 6 is padded to 8
@@ -165,37 +174,40 @@ RELATIONS
     u4[3]{0:E(4)}              u4[3]{0:T(2)E(4)}              yes  2 bytes, 4 bits of them unused
     u4[4]{0:E(4)}              u4[4]{0:T(6)E(4)}              no   [yes] 2 and 3 bytes
 
-  The numbers of bits of the elements are compared; types are compared only on request. A "no" has a reason: numbers that
-  differ, or an element and its two positions. The position of element k is the sum of digit * stride over the digits of k in a
-  mixed radix. If both shapes have the same digits and strides, the answer is yes. Otherwise, for each digit, the elements just
-  before and after its first change are compared, then elements at which two digits are 1. This finds nearly every difference.
-  If none of these elements differs, every run of both shapes is compared. In split arrays, and if a * couples dimensions, all
-  elements are compared instead. Both comparisons stop after SETT_TILE_WALK runs or elements; the answer is then "not decided".
+  The bits of the elements are always compared, the types only on request. A "no" has a reason: numbers that differ, or an
+  element and its two positions. How it is decided: the position of element k is the sum of digit * stride over the digits of
+  k in a mixed radix. If both shapes have the same digits and strides, the answer is yes. Otherwise, the elements at which one
+  digit changes for the first time are compared, and then elements at which two digits are 1. This finds nearly every
+  difference. If it finds none, every run of both shapes is compared. All elements are compared instead in split arrays, in
+  coupled layouts, and if a tile cuts across combined dimensions that are not adjacent in row-major order. Both comparisons
+  stop after SETT_TILE_WALK (2^20) runs or elements; the answer is then "not decided".
 
-  An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that
-  tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for any size.
-  If * couples dimensions, all indices are tested up to a common multiple of the tile sizes in each dimension
-  (8 and 128 for (8,128)), because the layout repeats beyond that multiple. The answer is "not decided" only if
-  there are more than SETT_TILE_WALK such indices.
+  An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with
+  the same tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for
+  any size. In a coupled layout, the indices are tested up to a common multiple of the tile sizes in each dimension,
+  because the layout repeats beyond that multiple. The answer is "not decided" only if there are more than SETT_TILE_WALK
+  such indices.
 
 FORMATS
-  These are the formats of TPUs, from XLA's document on tiled layouts. sett_tile_formats writes the shape without tiles, then the
-  shape in every format for its element size, each with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
+  sett_tile_formats knows these formats of TPUs, which are those of XLA's document on tiled layouts. It writes the shape
+  without tiles, then the shape in every format for its element size, each with the fraction of padding (f32[3,200]: 71% in
+  8x128, 41% in 4x128).
     32-bit types   (8,128); (4,128) if the second most minor dimension is 3 or 4, (2,128) if it is 1 or 2
-    16-bit types   (8,128)(2,1)      the document says bf16
-    8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
-  All other layouts can be written, too; only sett_tile_formats depends on this list.
+    16-bit types   (8,128)(2,1)      the document names only bf16
+    8-bit types    (8,128)(4,1)      for pred, whose elements are bytes, (32,128)(32,1) with E(1) is an option
+  Only sett_tile_formats depends on this list; all other functions take any layout.
 
 ON A DEVICE
-  The host prepares a plan, and a kernel uses it. Trip counts are constant, and no memory is accessed (ptxas: 0 bytes stack).
-  In OpenCL C, the type sett_tile_device_plan and the functions
-  sett_tile_device_position and sett_tile_device_element are the same. An index is an array of SETT_TILE_DEVICE_RANK entries.
+  The host prepares a plan, and a kernel takes it by value. Trip counts are constant, and no memory is accessed (ptxas: 0 bytes
+  stack). The type sett_tile_device_plan and its functions are the same in C, C++, CUDA and OpenCL C. An index is an array of
+  SETT_TILE_DEVICE_RANK entries. Before a launch, the host must test that plan.error is 0, because
+  sett_tile_device_position and sett_tile_device_element do not test it.
     __global__ void detile(sett_tile_device_plan plan, const float *tiled, float *rows) {
       int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, index[SETT_TILE_DEVICE_RANK];
       if (at < plan.positions && sett_tile_device_element(plan, at, index)) rows[index[0] * plan.dims[1] + index[1]] = tiled[at];
     }
-  An iterator can be a kernel argument, too. Each thread takes a slice, which needs divisions, and then continues without
-  divisions. Copy the argument first, because PoCL passes the same object to all work-items of a group.
+  An iterator can be a kernel argument, too. Each thread takes a slice, which needs divisions, and then advances without
+  divisions. The kernel must copy the argument first, because PoCL passes the same object to all work-items of a group.
     __global__ void detile_slices(sett_tile_device_iterator all, int64_t length, const float *tiled, float *rows) {
       int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * length;
       sett_tile_device_iterator it = all;
@@ -210,13 +222,13 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
            sett_tile_read, _next    the leaves of any shape, in order    sett_tile_canonical    canonical text of any shape
            sett_tile_message        what an error code means             sett_tile_type_name    "f32"
   ask      sett_tile_elements       elements, padding not counted        sett_tile_positions    with padding
-           sett_tile_bits           of one element in memory             sett_tile_bytes        of the whole array
+           sett_tile_bits           of one element in memory             sett_tile_bytes        of the array, or of one part
            sett_tile_padding        fraction of padding                  sett_tile_byte_strides where they exist
-           sett_tile_equal          equal shapes and layouts             sett_tile_plain        no T, L, E, SC in the layout
+           sett_tile_equal          equal shapes and layouts             sett_tile_plain        no T, L, SC; E changes nothing
   where    sett_tile_prepare        shape -> plan                        sett_tile_physical     the final list
            sett_tile_position       index -> position                    sett_tile_element      position -> index or padding
            sett_tile_place_of       position -> byte and bits            sett_tile_stage        pad, reshape, transpose
-           sett_tile_data_positions end of the last element              sett_tile_device       plan -> plan for a device
+           sett_tile_data_positions positions up to the last element     sett_tile_device       plan -> plan for a device
   iterate  sett_tile_iterate        two plans -> iterator                sett_tile_advance      the next element
            sett_tile_slice          only positions first .. last - 1     sett_tile_advance_run  the next run
            sett_tile_device_iterate -> iterator for a device, _device_slice, _device_advance, _device_advance_run
@@ -227,17 +239,17 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
            sett_tile_delete, _move           may move bytes: ask sett_tile_same_bytes
   formats  sett_tile_formats
 
-LAWS (tests/layouts/tile_test.c makes random layouts and tests every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
+LAWS (tests/layouts/tile_test.c makes random layouts and tests every element and position; tests/layouts/test_shape.py checks law 1 and printed texts)
   1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) equals print(s) byte by byte.
   2 inverse       element(position(i)) is i for every index i.
   3 cover         the positions of all indices are distinct and in [0, positions). At all other positions, element finds padding.
   4 definition    position(i) is the position of element i after loops have padded, reshaped and transposed the array for each tile.
-  5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
+  5 size          elements <= data_positions <= positions (if data_positions is not -1), and bytes = ceil(positions * bits / 8).
   6 strides       after a yes of sett_tile_byte_strides, the first byte of every element is the sum of index * stride. After a no,
                   elements are not whole bytes, or the element in the answer is a counterexample.
   7 parts         every index is in exactly one part, no two indices of a part have the same position; whole(part(i)) is i.
-  8 same_bytes    after a yes, both memories agree bit by bit. After a no, the shapes are not the same bytes (see
-                  RELATIONS); if the reason names an element, it is a counterexample.
+  8 same_bytes    after a yes, every element is in the same bits of both memories. After a no, the shapes do not describe the
+                  same bytes (see RELATIONS); if the reason names an element, it is a counterexample.
   9 transpose     after a yes, the permutation leaves the bits of every element in place; after a no, it does not (or the types
                   differ, if they are compared). The answer is yes for the shape that sett_tile_permute returns.
   10 decompose    sett_tile_decompose writes a bitcast as steps (reshapes and transposes), none of which moves a byte. If some order of
@@ -262,16 +274,17 @@ ARGUMENTS (in all sett headers)
 
 ERRORS
   If parsing fails, the shape has an error that is not 0. column is the byte of the error, counted from 1, and
-  sett_tile_message says what was expected. With a failed shape or plan, an answer has yes = 0, a number is
-  SETT_TILE_UNKNOWN (-1), and a shape or plan has the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are
-  parse errors. These two lines print the text with a caret under the error:
+  sett_tile_message says what was expected. If a function gets a failed shape or plan, an answer has yes = 0 and no = 0, a
+  number is SETT_TILE_UNKNOWN (-1), a list is empty, and a returned shape or plan has the same error, so one check at the end
+  of a chain is enough. Sizes that do not fit in 64 bits are parse errors. These two lines print the text with a caret under
+  the error:
     printf("%s\n%*s^\n", text, (int)shape.column - 1, "");
     printf("error: %lld: %s\n", (long long)shape.column, sett_tile_message(shape.error));
   token[], opaque[] and dimensions without a bound (?) are not parse errors, but they have no size: sett_tile_bytes is -1. To
   allocate memory, test sett_tile_bytes(&shape) > 0, or >= 0 if an empty array is allowed.
 
 LIMITS
-  The limits are rank 24 (SETT_TILE_MAX_RANK), 4 tiles with 24 dimensions in total, 16 split positions, tuples nested 64 deep,
+  The limits are rank 24 (SETT_TILE_MAX_RANK), 4 tiles with 24 dimensions in total, 16 split indices, tuples nested 64 deep,
   and 64-bit sizes. Beyond a limit there is an error. Nothing is allocated, so records are large: with 8-byte pointers, a
   shape is 888 bytes, a plan 7016, an iterator 5096, a device plan 672 and a device iterator 656. If the stack is small, keep
   plans elsewhere.
@@ -283,7 +296,7 @@ SOURCE
 HISTORY
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.4  iterators: sett_tile_iterate, sett_tile_advance, sett_tile_slice, ..
-  0.3  the functions that move arrays are now sett_relayout.h.
+  0.3  the functions that move arrays are now in sett_relayout.h.
        answers have yes and no; sett_tile_byte_strides returns an answer; bits, strides and parts that do not exist are -1.
        errors are int; sett_tile_error_text is now sett_tile_message; _check and _add_tile take a pointer.
   0.2  relations, bits, strides, parts, formats, plans for devices; positions by digits.
@@ -369,8 +382,8 @@ typedef long int64_t;
 /* ---- on a device ------------------------------------------------------------------------------------------------ */
 
 /* A plan that a kernel takes by value; sett_tile_device makes it. Each dimension has a list of digits, the most major first.
- * Index to position, for each digit: digit = value / weight, value %= weight, position += digit * stride.
- * Position to index: digit = position % period / stride. */
+ * Index to position: value = index; for each digit: digit = value / weight, value %= weight, position += digit * stride.
+ * Position to index: digit = position % period / stride, index += digit * weight. */
 typedef struct sett_tile_device_plan {
   int error;
   int32_t rank;
@@ -379,10 +392,11 @@ typedef struct sett_tile_device_plan {
   int64_t weight[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t stride[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t period[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
-  int64_t span, positions; /* positions from `span` on are tail padding */
+  int64_t span, positions; /* positions from `span` on are the padding that L(n) adds */
 } sett_tile_device_plan;
 
-/* Return the position of an index, which must be inside the shape. index has SETT_TILE_DEVICE_RANK entries, which the compiler keeps in registers. */
+/* Return the position of the element with an index, which must be inside the array. plan.error must be 0. index has SETT_TILE_DEVICE_RANK entries, so
+ * that the compiler can keep them in registers. */
 SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, const int64_t *index) {
   int64_t position = 0;
   int d, i;
@@ -401,8 +415,8 @@ SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, 
   return position;
 }
 
-/* Write the index of the element at a position and return 1. Return 0 if the position is padding or outside the array; the written index is then
- * meaningless. */
+/* Write the index of the element at a position and return 1. Return 0 if the position is padding or outside the array; contrary to ANSWERS, the index
+ * is then not -1 but meaningless. plan.error must be 0. index has SETT_TILE_DEVICE_RANK entries; only the first plan.rank are written. */
 SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64_t position, int64_t *index) {
   int d, i, inside = position >= 0 && position < plan.span;
   SETTP_TILE_UNROLL
@@ -555,7 +569,7 @@ SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int6
   return 0;
 }
 
-/* sett_tile_slice, sett_tile_advance and sett_tile_advance_run, for a device. */
+/* The next functions do on a device what sett_tile_slice, sett_tile_advance_run and sett_tile_advance do on the host. */
 SETTP_TILE_DEVICE void sett_tile_device_slice(sett_tile_device_iterator *iterator, int64_t first, int64_t last) {
   if (iterator->error) return;
   iterator->last = last < 0 ? 0 : last < iterator->positions ? last : iterator->positions;
@@ -679,7 +693,7 @@ enum {
 
 enum { SETT_TILE_ARRAY, SETT_TILE_TOKEN, SETT_TILE_OPAQUE, SETT_TILE_BUFFER }; /* kinds of a shape */
 
-/* A shape that is no tuple. {0} is the scalar pred[]. Dimensions are logical, in the order of the text. */
+/* A shape that is no tuple. {0} is the scalar pred[]. Dimensions are numbered in the order of the text, from 0, except in split_dim. */
 typedef struct sett_tile_shape {
   int error;      /* SETT_TILE_OK or an error code */
   int64_t column; /* column of the error, counted from 1 */
@@ -698,13 +712,12 @@ typedef struct sett_tile_shape {
   int32_t tile_rank[SETT_TILE_MAX_TILES]; /* number of dimensions of each tile; the outermost tile is the first */
   /* dimensions of all tiles, one tile after another; * is stored as SETT_TILE_COMBINE */
   int64_t tile[SETT_TILE_MAX_TILE_DIMS];
-  int32_t split_dim[SETT_TILE_MAX_RANK]; /* the physical dimension that is split; 0 is the most major */
-  int32_t split_count[SETT_TILE_MAX_RANK];
-  int64_t split[SETT_TILE_MAX_SPLITS]; /* the indices at which dimensions are split, for one split after another */
+  int32_t split_dim[SETT_TILE_MAX_RANK];   /* the split dimensions, in the order of the text; 0 is the most major one */
+  int32_t split_count[SETT_TILE_MAX_RANK]; /* number of split indices of each split dimension */
+  int64_t split[SETT_TILE_MAX_SPLITS];     /* split indices: those of split_dim[0], then those of split_dim[1], .. */
 } sett_tile_shape;
 
-/* A reader returns the leaves of a shape (the shapes inside its tuples) in the order of the text. Callers may read the fields `at`, `depth` and
- * `item`. */
+/* A reader returns the leaves of a shape (the shapes inside its tuples) in the order of the text. Callers may read the fields that have a comment. */
 typedef struct sett_tile_reader {
   const char *text;
   int64_t length;
@@ -719,7 +732,7 @@ typedef struct sett_tile_reader {
 
 enum { SETT_TILE_END, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED }; /* events that sett_tile_next returns */
 
-/* The results of sett_tile_canonical. */
+/* The results of sett_tile_canonical. After an error, only `error` and `column` have a meaning. */
 typedef struct sett_tile_summary {
   int error;
   int64_t column;
@@ -729,8 +742,8 @@ typedef struct sett_tile_summary {
   int64_t bytes;
 } sett_tile_summary;
 
-/* One step in the computation of a position. Steps read the index in physical order. Each step may append a dimension to the value, and may then
- * remove one digit from the value:
+/* One step in the computation of a position. Steps read the index in physical order. The value begins at 0. Each step may append a dimension to the
+ * value, and may then remove one digit from the value:
  *     value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride */
 typedef struct sett_tile_step {
   int32_t dim; /* the dimension that the step appends, or -1 */
@@ -743,8 +756,7 @@ typedef struct sett_tile_step {
   int64_t count; /* number of values of the digit */
 } sett_tile_step;
 
-/* A layout prepared for questions about positions. list[i] has the sizes of the dimensions before tile i is applied, list[tiles] those after all tiles.
- */
+/* A layout prepared for questions about positions. list[i] has the sizes before tile i is applied, list[tiles] the sizes after all tiles. */
 typedef struct sett_tile_plan {
   int error;
   int32_t rank;
@@ -757,15 +769,15 @@ typedef struct sett_tile_plan {
   int32_t length[SETT_TILE_MAX_TILES + 1];
   int64_t list[SETT_TILE_MAX_TILES + 1][SETT_TILE_MAX_LIST];
   int64_t span;      /* product of the sizes in the last list */
-  int64_t positions; /* span, rounded up to a multiple of the tail */
-  int32_t steps;     /* number of steps; 0 if no step is needed, or if no steps exist */
-  int32_t coupled;   /* 1: the position of an element cannot be computed by steps */
+  int64_t positions; /* span, rounded up to a multiple of n if the layout has L(n) */
+  int32_t steps;     /* number of steps; 0 if no step is needed, or if the layout is coupled */
+  int32_t coupled;   /* 1: the layout is coupled (see PLANS), so positions are computed without steps */
   sett_tile_step step[SETT_TILE_MAX_LIST];
   int32_t order[SETT_TILE_MAX_LIST]; /* indices of the steps that have digits, largest stride first */
   int32_t digits;                    /* number of steps in order[] */
 } sett_tile_plan;
 
-/* The place of an element in memory: its bits begin at bit `shift` of byte `byte`. Bit 0 is the lowest. */
+/* The place of an element in memory: the element has `bits` bits, which begin at bit `shift` of byte `byte`. Bit 0 is the lowest of a byte. */
 typedef struct sett_tile_place {
   int64_t byte, bits;
   int32_t shift;
@@ -790,7 +802,8 @@ typedef struct sett_tile_iterator {
   settp_tile_loop loop[SETTP_TILE_LOOPS]; /* the innermost loop is the first */
 } sett_tile_iterator;
 
-/* The reasons of answers. In the texts, %a and %b are numbers of the first and of the second shape, and %k is the row-major number of an element. */
+/* The reasons of answers. In the texts, %a and %b are the numbers a and b of the answer: numbers of the first and of the second shape, or two numbers
+ * of one shape. %ta and %tb are types instead of numbers, and %k is the row-major number of an element. */
 #define SETT_TILE_REASONS(X)                                                                             \
   X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one") \
   X(UNSIZED, "expected arrays with bounded dimensions, parsed without an error")                         \
@@ -823,15 +836,16 @@ enum {
 typedef struct sett_tile_answer {
   int32_t yes, no;       /* `yes` is 1 if the answer is proved to be yes, `no` is 1 if it is proved to be no */
   int32_t reason;        /* the reason: SETT_TILE_YES or another of the list */
-  int64_t element, a, b; /* the numbers for %k, %a and %b in the text of the reason */
+  int64_t element, a, b; /* the numbers for %k, %a and %b in the text of the reason; element is -1 if there is no %k */
 } sett_tile_answer;
 
-/* The properties of two arrays that are compared in addition to positions. SAME_BITS: the number of bits of an element in memory. SAME_TYPE: the
- * element type, too. ANY_TYPE: neither of them; if the numbers of bits differ, the arrays must have equally many positions instead of bytes. */
+/* The properties of elements that are compared in addition to positions. SAME_BITS: the number of bits of an element in memory. SAME_TYPE: this
+ * number and the element type. ANY_TYPE: none; if the numbers of bits differ, the numbers of positions are compared instead of those of bytes. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))). The first transpose (`first`) leads from shape `from` to shape `before`, the reshape to `after`, and
- * the second transpose (`second`) to `to`. */
+ * the second transpose (`second`) to `to`. Dimension i of the result of a transpose is dimension first[i] or second[i] of its operand. A transpose
+ * that a form does not have is the identity. With SETT_TILE_NO_FORM, only `answer` has a meaning. */
 enum { SETT_TILE_NO_FORM, SETT_TILE_RESHAPE, SETT_TILE_TRANSPOSE, SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE };
 typedef struct sett_tile_decomposition {
   sett_tile_answer answer;
@@ -844,8 +858,9 @@ typedef struct sett_tile_decomposition {
  * move the indices in the tile behind the tile numbers. */
 enum { SETT_TILE_COMBINED, SETT_TILE_PADDED, SETT_TILE_RESHAPED, SETT_TILE_TRANSPOSED };
 
-/* Tiling formats of TPUs: name; bits of the type (0: any); E; optional or not; minimum and maximum size of the second most minor dimension; outer
- * tile; inner tile. Source: XLA's document on tiled layouts, "Examples of tiling formats". */
+/* Tiling formats of TPUs: name; bits of an element in memory (0: any); n of E(n) (0: E as in the shape); 1 if the format is optional; minimum and
+ * maximum size of the second most minor dimension; the two sizes of the outer tile (0: no tile); the first size of the inner tile (0: no tile), whose
+ * second size is 1. Source: XLA's document on tiled layouts, "Examples of tiling formats". */
 #define SETT_TILE_FORMATS(X)                           \
   X("linear", 0, 0, 1, 0, INT64_MAX, 0, 0, 0)          \
   X("large 8x128", 32, 0, 0, 5, INT64_MAX, 8, 128, 0)  \
@@ -871,49 +886,60 @@ typedef struct sett_tile_format {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Return a shape without tiles. If `minor_to_major` is NULL, the shape is row-major. A dimension may be SETT_TILE_UNBOUNDED. Only the rank is checked
- * here; sett_tile_check checks everything. */
+/* Return a shape without tiles. If `minor_to_major` is NULL, the shape is row-major. A dimension may be SETT_TILE_UNBOUNDED. Only type and rank are
+ * checked here; sett_tile_check checks the rest. */
 SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
-/* Return the shape with one more tile, which is applied after the others. */
+/* Return the shape with one more tile of `rank` sizes, which is applied after the others. A size may be SETT_TILE_COMBINE. Sizes are not checked
+ * here, but by sett_tile_check. */
 SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
-/* Return the shape if it breaks no rule; otherwise the error of the first rule that it breaks, with column 0. Shapes that were parsed are already
- * checked. */
+/* Check minor_to_major, the sizes of dimensions and tiles, and that the numbers of elements and bytes fit in 64 bits. Return the shape; if it breaks
+ * a rule, it has the error of the first broken rule and column 0. Split dimensions and split indices are not checked, so a program that sets these
+ * fields itself must keep the rules of SC. Shapes that were parsed are already checked. */
 SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
 
 /* Parse the whole text as one array, token, opaque value or buffer. */
 SETT_PUBLIC sett_tile_shape sett_tile_parse(const char *text, size_t length);
-/* Start to read a shape at the beginning of text. Other text may follow the shape. */
+/* Start to read a shape at the beginning of text. Other text may follow the shape. The text must exist as long as the reader. */
 SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length);
 /* Return the next event, or 0 at the end of the shape and after an error (reader->error), also in later calls. For SETT_TILE_LEAF, *shape is the
  * leaf; for other events, it is a failed shape. Use: while (sett_tile_next(&reader, &shape)) .. if (reader.error) .. */
 SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
-/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. The text of a failed shape
- * is empty. */
+/* Write the canonical text, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length of the whole text without
+ * the zero byte. The text of a failed shape is empty. */
 SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
-/* Write the canonical text, as sett_tile_print does, of the shape at the beginning of a text. The shape may be a tuple. If `whole` is 1, only blanks
- * may follow the shape. Return 0 on an error. */
+/* Write the canonical text of the shape at the beginning of a text. The shape may be a tuple. If `whole` is 1, only blanks and comments may follow
+ * the shape. capacity and the result are as in sett_tile_print; on an error (summary->error), the text is empty. */
 SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                        sett_tile_summary *summary);
 SETT_PUBLIC const char *sett_tile_message(int error);
+/* Return the name of a type as in texts, or "?" if there is no such type. */
 SETT_PUBLIC const char *sett_tile_type_name(int type);
 /* Return the type with this name in lower or upper case, or -1. */
 SETT_PUBLIC int sett_tile_type_find(const char *name, size_t length);
 
+/* Sizes. A size that does not exist is SETT_TILE_UNKNOWN.
+ *     sett_tile_elements:   return the number of elements of the whole array, also if it is split.
+ *     sett_tile_positions:  return the number of positions, padding included; of a split array, those of one part.
+ *     sett_tile_bits:       return the number of bits of an element in memory.
+ *     sett_tile_bytes:      return the number of bytes of the positions; of a split array, those of one part. */
 SETT_PUBLIC int64_t sett_tile_elements(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape);
+/* Return 1 if the two shapes have the same canonical text; 0 if a shape is failed. */
 SETT_PUBLIC int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
-/* Return 1 if minor_to_major is the whole layout of an array or buffer: it has no tile, tail or split, and each element takes the whole bytes of its
- * type. */
+/* Return 1 if minor_to_major alone decides where the elements of an array or buffer are: the layout has no T, L or SC, and each element takes the
+ * whole bytes of its type. */
 SETT_PUBLIC int sett_tile_plain(const sett_tile_shape *shape);
 
+/* Return the plan of a shape. The plan of a token, an opaque value, a split array or an array with an unbounded dimension has an error. */
 SETT_PUBLIC sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
-/* Return the plan in the form that a kernel takes. It has at most SETT_TILE_DEVICE_RANK dimensions of at most SETT_TILE_DEVICE_DIGITS digits each. */
+/* Return the plan in the form that a kernel takes. The error is SETT_TILE_ERROR_DEVICE if the layout needs more than SETT_TILE_DEVICE_RANK dimensions
+ * or more than SETT_TILE_DEVICE_DIGITS digits in a dimension, or if a tile cuts across dimensions that * combines. */
 SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
-/* Point *dims at the list of physical dimensions after all tiles, the most major first. Return its length. */
+/* Point *dims at the list of sizes after all tiles, the most major first. The list is inside the plan. Return its length, or 0 for a failed plan. */
 SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
-/* Return the position of an element, counted in elements. Return SETT_TILE_UNKNOWN for an index outside the shape. */
+/* Return the position of the element with an index, counted in elements. Return SETT_TILE_UNKNOWN for an index outside the array. */
 SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
 /* Write the index of the element at a position and return 1. For padding, and for positions outside 0 .. plan->positions - 1, write -1s and return 0.
  */
@@ -922,40 +948,46 @@ SETT_PUBLIC int sett_tile_element(const sett_tile_plan *plan, int64_t position, 
 /* Return an iterator that stands before the first element. It visits all elements in the order of their positions in `order` (field at), and gives
  * their positions in `other`. Both plans must have the same dimensions, and must exist as long as the iterator. Types are not compared. */
 SETT_PUBLIC sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
-/* Restart the iterator with the elements at positions first .. last - 1 of `order`. Threads can share an array: each takes a copy of the iterator and
- * its own slice. The cost is one division per digit. */
+/* Restart the iterator with the elements at positions first .. last - 1 of `order`; positions that do not exist are left out. Threads can share an
+ * array: each takes a copy of the iterator and its own slice. A slice costs one division per digit. */
 SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last);
 /* Go to the next element: set iterator->at, other, index and gap, and return 1. After the last element, return 0: at is then the end of the slice,
  * other and index are -1, and gap is the padding after the last element. For a failed iterator, all of them are -1. */
 SETT_PUBLIC int sett_tile_advance(sett_tile_iterator *iterator);
-/* Go to the next run: its element k, for k < iterator->run, is at position at + k * at_stride of `order` and at other + k * other_stride of `other`.
- * The rest of the current run is skipped. */
+/* Go to the next run and return 1: its element k, for k < iterator->run, is at position at + k * at_stride of `order` and at other + k * other_stride
+ * of `other`. index is that of the first element, and gap is the padding before it; between the elements of a run there is padding if at_stride > 1.
+ * The rest of the current run is skipped. After the last run, return 0, with the fields as in sett_tile_advance. */
 SETT_PUBLIC int sett_tile_advance_run(sett_tile_iterator *iterator);
-/* Return the iterator in the form that a kernel takes. It has at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
+/* Return the iterator in the form that a kernel takes. The error is SETT_TILE_ERROR_DEVICE if it needs more than SETT_TILE_DEVICE_RANK dimensions or
+ * more than SETT_TILE_DEVICE_LOOPS digits, and SETT_TILE_ERROR_DIVIDE if the two layouts have no common digits. A failed iterator visits no element.
+ */
 SETT_PUBLIC sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
                                                                const sett_tile_plan *other);
 
-/* Return the fraction (0 to 1) of the positions that hold no element; for a split array, that of its largest part. Return SETT_TILE_UNKNOWN if the
- * number of positions is unknown. */
+/* Return the fraction (0 to 1) of the positions that hold no element; for a split array, the fraction in its largest part. Return 0 if there are no
+ * positions, and SETT_TILE_UNKNOWN if the number of positions is unknown. */
 SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
-/* Return byte and bits of the element at a position of the array. They are SETT_TILE_UNKNOWN if elements have no size. */
+/* Return byte and bits of the element at a position of the array. Byte 0 is the first byte of the array, behind the M bytes. Byte and bits are
+ * SETT_TILE_UNKNOWN if elements have no size. The position is not checked. */
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
-/* Return 1 + the last position that holds an element. A copy may end there if it may leave out trailing padding. */
+/* Return 1 + the last position that holds an element, or 0 for an empty array. A copy may end there if it may leave out trailing padding. In a
+ * coupled layout, return SETT_TILE_UNKNOWN if none of the last 16384 positions before those of L(n) holds an element. */
 SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
 /* Write the distance in bytes between adjacent elements along each dimension. After a yes, elements take whole bytes, and the first byte of
  * every element is the sum of index * stride. If the answer is not yes, all strides are -1. (To get the stride in elements of a single
  * dimension, apply sett_map_strides to the map that sett_layout_map in sett.h returns.) A dimension of size 1 gets stride * size of the next more
- * minor dimension, or 0 if this does not fit in 64 bits. */
+ * minor dimension (the bytes of an element if there is none), or 0 if this does not fit in 64 bits. */
 SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
-/* Write the list of dimensions after one step of a tile (SETT_TILE_COMBINED, ..). Tile 0 is the outermost. Return the length of the list, or 0 if
- * there is no such step. */
+/* Write the list of sizes after one step of a tile (SETT_TILE_COMBINED, ..). Tile 0 is the outermost. dims has room for SETT_TILE_MAX_LIST numbers.
+ * Return the length of the list, or 0 if there is no such step. */
 SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
 
-/* Split arrays. Positions are those of sett_tile_part_shape.
- *     sett_tile_parts:       return the number of parts.
+/* Split arrays. Positions are those of sett_tile_part_shape. The parts are numbered in row-major order of the split dimensions, the dimension that SC
+ * lists first being the most major one: in f32[2,3]{1,0:SC(1:1)(0:1)}, index (1,0) is in part 1 and index (0,1) in part 2.
+ *     sett_tile_parts:       return the number of parts, which is 1 if the array is not split.
  *     sett_tile_part_shape:  return the shape of the memory of each part, which is that of the largest part.
- *     sett_tile_part:        return the number of the part that holds an index (row-major over the split dimensions), and write the index within the
- *                            part; for an index outside the array, return SETT_TILE_UNKNOWN and write -1s.
+ *     sett_tile_part:        return the number of the part that holds an index, and write the index within the part; for an index outside the array,
+ *                            return SETT_TILE_UNKNOWN and write -1s.
  *     sett_tile_whole:       the inverse: write the index in the array and return 1; if the part has no such index, write -1s and return 0. */
 SETT_PUBLIC int64_t sett_tile_parts(const sett_tile_shape *shape);
 SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
@@ -970,13 +1002,13 @@ SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape 
 /* Decide if a transpose is a bitcast: dimension i of `to` is dimension permutation[i] of `from`. */
 SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types);
-/* Write the permutation with which the transpose is a bitcast, or -1s. Dimensions of size 1 keep their order. */
+/* Write the permutation with which the transpose is a bitcast, or -1s if the answer is not yes. Dimensions of size 1 keep their order. */
 SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int32_t *permutation, int types);
 /* Write a bitcast as a reshape, as a transpose, or as a reshape between two transposes. None of them moves a byte. */
 SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
-/* Return a layout for other dimensions. It has the tiles of `from` and makes the reshape a bitcast. If the answer is not yes, the reshape to the
- * returned layout is no bitcast, or it is not known to be one. */
+/* Return a shape with other dimensions and the tiles of `from`, whose minor_to_major makes the reshape from `from` a bitcast. If the answer is not
+ * yes, the reshape to the returned shape is no bitcast, or it is not known to be one. */
 SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
 /* Decide if the array has the same bytes with its tiles and without them. */
@@ -984,6 +1016,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *sha
 /* Write the answer as text: "yes", "no: " with the reason, or the reason alone if it is not decided. capacity and the result are as in
  * sett_tile_print. */
 SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
+/* Return the text of a reason, with %a, %b and %k in it. */
 SETT_PUBLIC const char *sett_tile_reason_text(int reason);
 
 /* Reorder the dimensions; every byte stays in place. Dimension i of the result is dimension permutation[i] of shape. */
@@ -999,17 +1032,19 @@ SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 
 /* Simplify a transpose of an array with the sizes `dims`, in which dimension i of the result is dimension permutation[i]: remove dimensions of size
  * 1, and merge dimensions that stay adjacent. Write to `to` the sizes of the result and to `order` the new permutation; return their number.
- * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. */
+ * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. If the rank is not in 0 .. 24 or
+ * `permutation` is not a permutation, return SETT_TILE_UNKNOWN; contrary to ANSWERS, nothing is then written. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
 /* Write the dimensions that a reshape does not change, except those of size 1, as pairs from[i], to[i]. Return the number of pairs. */
 SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
                                     int32_t *to);
-/* Return 1 if all dimensions that are more major than dimension dim have size 1. */
+/* Return 1 if all dimensions that are more major than dimension dim have size 1. Return 0 if there is no dimension dim. */
 SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* Write the shape without tiles, then the shape in every TPU format for its element size, each with its padding. Return the number of formats. Tiles and
- * L come from the format, everything else from the shape. */
+/* Write the shape without tiles, then the shape in every TPU format for the bits of its elements in memory, each with its padding. The formats have
+ * no L, and the 1-bit format of pred has E(1); dimensions, E otherwise, S, SC and M are those of the shape. Return the number of formats, which is at
+ * most SETT_TILE_FORMAT_COUNT, and 0 if the shape is failed or no array. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
