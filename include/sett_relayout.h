@@ -3,7 +3,7 @@
 
 WHAT
   Copy an array between two buffers with different layouts. Both layouts are shapes of sett_tile.h with the same element type
-  and logical dimensions. (To convert elements on the way, use the iterators of sett_tile.h.) The work is divided into
+  and the same dimensions. (To convert elements on the way, use the iterators of sett_tile.h.) The work is divided into
   independent pieces for threads, elements are moved in vector registers, and large arrays are written with streaming stores.
 
 INCLUDE
@@ -18,12 +18,13 @@ INCLUDE
 
 OPTIONS (defined before the include)
   Those of sett_tile.h.
-  SETT_RELAYOUT_STREAM   minimum bytes of a destination that is written with streaming stores (4 MiB)
-  SETT_RELAYOUT_PIECE    approximate bytes of a piece, a multiple of 8 (64 KiB). A destination of more than 256 such pieces has
-                         larger pieces (up to 16 times)
-  SETT_RELAYOUT_STEP     minimum bytes of the contiguous stretches that make up a piece, in both buffers (1 KiB). Pieces become
-                         as large as this needs: a transpose of u8[1024,1024] is a single piece of 1 MiB. To share a small
-                         array among threads, define a smaller SETT_RELAYOUT_PIECE and a smaller SETT_RELAYOUT_STEP
+  SETT_RELAYOUT_STREAM   minimum bytes of a destination that is written with streaming stores (default: 4 MiB)
+  SETT_RELAYOUT_PIECE    approximate bytes of a piece, a multiple of 8 (default: 64 KiB). A destination of more than 256 such
+                         pieces has larger pieces (up to 16 times as large)
+  SETT_RELAYOUT_STEP     minimum bytes of the contiguous stretches that make up a piece, in both buffers (default: 1 KiB).
+                         Pieces become large enough for this minimum: a transpose of u8[1024,1024] is a single piece of 1 MiB.
+                         To share a small array among threads, define a smaller SETT_RELAYOUT_PIECE and a smaller
+                         SETT_RELAYOUT_STEP
   SETT_RELAYOUT_SCALAR   if defined, no vectors are used
 
 A FIRST LOOK
@@ -44,37 +45,40 @@ A FIRST LOOK
 
 THE MODEL
   The plan is 34 KB of caller-owned memory. sett_relayout_prepare writes it once, and sett_relayout_run only reads it. The work
-  consists of plan.pieces independent pieces. Threads can take ranges first .. last - 1 of them in any order, because no two
-  pieces write the same byte (but they may write the same cache line). One call of sett_relayout_run with many pieces costs
+  consists of plan.pieces independent pieces. Threads can copy ranges of pieces in any order and at the same time, because no
+  two pieces write the same byte (but they may write the same cache line). One call of sett_relayout_run with many pieces costs
   less than many calls.
-  The last argument of sett_relayout_prepare, fill, points to an element in the memory format of the destination (a packed element: the low bits of one byte). Every padding
-  position of the destination becomes a copy of it. If fill is NULL, padding keeps its bytes. Bits after the last position are
-  kept. Padding of the source is never moved. Source and destination must not overlap. The addresses point to the arrays, behind
-  the bytes of dynamic sizes that M(n) in a shape puts in front. Any alignment is correct; multiples of 64 bytes are fastest.
-  Packed elements (E(n) in a shape) of 1, 2 and 4 bits are moved as bits. If only one side is packed, an element is
-  sign-extended (s2, s4, ..) or zero-extended, or loses its high bits. Elements of other widths must have the same number of
-  whole bytes on both sides.
+  The last argument of sett_relayout_prepare, `fill`, points to an element in the memory format of the destination (a packed
+  element: the low bits of one byte). The element is copied into the plan, and then to every padding position of the
+  destination. If `fill` is NULL, padding keeps its bytes. The bits of the last byte that belong to no position keep their
+  values. Padding of the source is not copied.
+  Source and destination must not overlap. Their addresses are those of the arrays, behind the bytes of dynamic sizes that
+  M(n) in a shape puts in front; these bytes are not copied. Any alignment is correct; multiples of 64 bytes are fastest.
+  Packed elements (E(n) in a shape) of 1, 2 and 4 bits are moved as bits. If an element has more bits in the destination than
+  in the source, it is sign-extended (s1, s2, s4) or zero-extended (all other types). If it has fewer bits, it loses its high
+  bits; the bits of its type always fit. Elements of more than 8 bits must have the same number of whole bytes on both sides.
 
 HOW
-  Unless a * in a tile couples dimensions, a position is a sum over all dimensions: each dimension adds digit * stride for the
-  digits of its index in a mixed radix. The digits of both layouts are refined to common digits: a
-  dimension cut by 8 in one layout and by 2 in the other has the digits i mod 2, i mod 8 / 2 and i / 8. This gives loops with
-  constant strides on both sides. If the size of a dimension is no multiple of a digit's block (the number of indices from one
-  value of the digit to the next), the dimension is cut into whole blocks and a smaller rest. A loop that is contiguous on both
-  sides is copied as a run. If different loops are contiguous in the two layouts, rows are interleaved or split ((2,1) and
-  (4,1) tiles), or square blocks are transposed in registers. Squares of 8- and 16-bit elements can also be collected
-  in a buffer and written as whole cache lines. This needs vectors of 64 bytes and plan.bursts = 0 (see below). It is done if
-  the destination is large, or if rows of the source use the same sets of the L1 cache. The other loops have the order
-  of the source, the loop with the smallest stride innermost. If digits do not divide each other (tiles of 6 and of 4), they
-  become one digit whose offsets are computed, once for each run. If both layouts combine the same dimensions by * in different
+  A position is the sum of digit * stride over the digits of all indices, each in a mixed radix (see PLANS in sett_tile.h). The
+  digits of both layouts are refined to common digits: a dimension cut by 8 in one layout and by 2 in the other has the digits
+  i mod 2, i mod 8 / 2 and i / 8. This gives loops with constant strides on both sides. If the size of a dimension is no
+  multiple of a digit's block (the number of indices from one value of the digit to the next), the dimension is cut into whole
+  blocks and a smaller rest. If digits do not divide each other (tiles of 6 and of 4), they become one digit whose offsets are
+  computed, once for each run. If a layout has no digits, or if both layouts combine the same dimensions by * in different
   ways, one position is moved after another, with divisions.
 
+  A loop that is contiguous on both sides is copied as a run. If different loops are contiguous in the two layouts, rows are
+  interleaved or split ((2,1) and (4,1) tiles), or square blocks are transposed in registers. Squares of 8- and 16-bit
+  elements are collected in a buffer and written as whole cache lines if vectors have 64 bytes, plan.bursts is 0 (see below),
+  and either the destination is large or rows of the source use the same sets of the L1 cache. The other loops have the order
+  of the source, the loop with the smallest stride innermost.
+
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
-  sett_relayout_run ends with the memory fence that these stores need. For large destinations, measurements decided the order
-  of the reads. On Intel processors, several rows are read or written by turns: a burst of 256 bytes to 2 KiB of one row, then
-  a burst of the next row. On other processors, reads have the order of the source, and the code prefetches the next pair of rows
-  or the next square. After sett_relayout_prepare, a caller may set plan.streams (1: streaming stores) and plan.bursts (1: rows
-  by turns, in bursts) to 0 or 1.
+  sett_relayout_run ends with the memory fence that these stores need. The order of the reads is the one that was fastest in
+  measurements: on Intel processors, several rows are read or written by turns, a burst of 256 bytes to 2 KiB of one row, then
+  a burst of the next row; on other processors, reads have the order of the source, and the rows and squares that are read next
+  are prefetched. After sett_relayout_prepare, a caller may set plan.streams (1: streaming stores) and plan.bursts (1: rows by
+  turns, in bursts) to 0 or 1.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan
@@ -83,7 +87,8 @@ FUNCTIONS
 
 LAWS (tests/layouts/relayout_test.c makes random pairs of layouts and compares with plain loops over the definition of a layout)
   1 moved    the element with index i has the same value in the destination as in the source.
-  2 rest     every other byte of the destination is the fill or unchanged; nothing outside the destination is written.
+  2 rest     every padding position of the destination has the value of `fill`, or is unchanged if `fill` is NULL; nothing outside
+             the destination is written.
   3 pieces   ranges that together are the pieces 0 .. plan.pieces - 1 give the same destination, in any order.
 
 ANSWERS (in all sett headers)
@@ -102,10 +107,11 @@ ARGUMENTS (in all sett headers)
 
 ERRORS
   sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or an error of sett_tile_prepare. After an error,
-  the plan has no pieces, and sett_relayout_run writes nothing. sett_relayout_message returns the text of all these errors.
+  the plan has no pieces, and sett_relayout_run writes nothing. sett_relayout_message returns the text of each of these errors.
 
 LIMITS
-  Arrays have less than 2^60 bytes, and elements at most 1024 bits (with a fill, 128). The limits of sett_tile.h also hold.
+  Arrays have less than 2^60 bytes. Elements have 1, 2, 4 or a multiple of 8 bits, and at most 1024 bits (128 if `fill` is not
+  NULL). The limits of sett_tile.h also hold.
 
 HISTORY
   0.2  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -197,6 +203,8 @@ typedef struct settp_relayout_level {
   int32_t irregular; /* 1: the digit has no strides, so offsets are computed */
 } settp_relayout_level;
 
+/* A plan: what sett_relayout_prepare has found for two layouts. It contains no pointers. Callers may read error and pieces, and may set streams and
+ * bursts (see HOW in the manual); the other fields are private. */
 typedef struct sett_relayout_plan {
   int error;
   int64_t pieces;
@@ -219,12 +227,13 @@ typedef struct sett_relayout_plan {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Make a plan: write *plan and return plan->error. THE MODEL in the manual explains fill. */
+/* Make a plan: write *plan and return plan->error. fill is NULL or points to the element for padding, see THE MODEL in the manual. */
 SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
                                       const void *fill);
-/* Copy pieces first to last - 1. Do nothing if the plan has an error, or if these are not pieces of the plan. */
+/* Copy pieces first to last - 1. Do nothing if the plan has an error, if first is negative, or if last is more than plan->pieces. */
 SETT_PUBLIC void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last);
+/* Return the text of an error of this header or of sett_tile.h. */
 SETT_PUBLIC const char *sett_relayout_message(int error);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
