@@ -3,13 +3,14 @@
 
 WHAT
   A GPU distributes a vector, such as a fragment of a matrix, over the registers of many threads. A nested layout says which
-  thread holds which element in which register slot. This header reads and prints layouts in IREE's notation
-  (#iree_vector_ext.nested_layout<..>). It finds the element in a slot, and the owners of an element. It permutes, projects,
-  reshapes, recombines and compares layouts; the result is exact, or the function refuses with a reason.
+  thread holds which element in which register slot (the number of the element within the thread). This header reads and prints
+  layouts in IREE's notation (#iree_vector_ext.nested_layout<..>). It finds the element in a slot, and the owners of an
+  element. It permutes, projects, reshapes, recombines and compares layouts; the result is exact, or the function refuses with
+  a reason.
 
 INCLUDE
   Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. By default,
-  every function is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
+  every function is static inline. In CUDA, sett_nested_offset may be called in kernels; OpenCL C 1.2 sees only this function.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
@@ -46,22 +47,27 @@ THE MODEL
   number of five digits, the most major first, whose radices are the tiles:
     index = (((s * batch + b) * outer + o) * thread + t) * element + e
     s in [0, subgroup_tile), b in [0, batch_tile), o in [0, outer_tile), t in [0, thread_tile), e in [0, element_tile)
-  So each tile counts tiles of the next level; it is not a size in elements. The digits s and t come from the ids:
+  So a tile is a number of tiles of the next level, not a number of elements; only element_tile counts elements. The digits s
+  and t come from two ids, subgroup and thread:
     s = (subgroup / subgroup_stride) mod subgroup_tile      t = (thread / thread_stride) mod thread_tile
-  and are 0 if the stride is 0. The digits b, o and e are inside a thread. They number its slots: first all batch digits, then
-  all outer digits, then all element digits, each in row-major order of the dimensions. `thread` is the id that the
-  formula above divides by thread_stride. In IREE's code it is the number of the thread in the workgroup (not the lane), and subgroup is
-  thread / subgroup size. In this header the two ids are independent, except in sett_nested_on and
-  sett_nested_same_on, which take the number of threads in a subgroup.
-  The digits of different dimensions must come from different parts of the id: in the order of the strides, each stride must
-  be a multiple of the previous stride * tile. If a stride is larger than this product, several threads hold the same elements.
+  and are 0 if the stride is 0. The digits b, o and e are inside a thread. They are the digits of the slot's number, the most
+  major first: all batch digits, then all outer digits, then all element digits, each in the order of the dimensions. In
+  IREE's code, `thread` is the number of the thread in the workgroup (not the lane), and `subgroup` is thread / subgroup size.
+  In this header the two ids are independent, except in sett_nested_on and sett_nested_same_on, which take the number of
+  threads in a subgroup.
+  The digits of different dimensions must come from different parts of the id: in ascending order of the strides, each stride
+  must be a multiple of the previous stride * tile. If a stride is larger than this product (the first stride: larger than 1),
+  several ids hold the same elements.
     thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
     thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is not a multiple of 4
     thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners per element (0..15 hold the same)
   A stride of 0 with a tile larger than 1 is allowed, as in IREE's tests. The digit is then always 0, so elements with another
   digit have no owner, and the layout is marked as incomplete. The stride of a tile of 1 has no meaning and is set to 0.
+  The ids have a *period*: it is the largest stride * tile, or 1 if no id has a digit. Ids that differ by a multiple of the
+  period hold the same elements.
 
-  Order of subgroups. IREE's document distributes a 4x2 array with subgroup_tile = [4, 2], strides = [1, 4] over subgroups:
+  Order of subgroups. IREE's documentation of nested layouts (below: the document) distributes a 4x2 array with
+  subgroup_tile = [4, 2], strides = [1, 4] over subgroups:
        0  4
        1  5
        2  6
@@ -79,13 +85,13 @@ THE MODEL
 
   A complete example: 64x64 over two subgroups, with the layout of A FIRST LOOK. subgroup_tile cuts the array into two halves
   of 32 rows, and batch_tile cuts each half into 2x4 tiles of 16x16. Inside a tile, each thread of a subgroup holds four
-  columns of one row:
+  columns of one row; this table has the thread ids:
                  0-3   4-7  8-11 12-15
        row  0      0    16    32    48
        row  1      1    17    33    49
        ..
        row 15     15    31    47    63
-  Each thread holds a vector<2x16>, in registers 2x4x1x1x1x4:
+  Each thread holds a vector<2x16>, as registers of shape 2x4x1x1x1x4 (batch, outer and element tiles):
        thread  0 of subgroup 0    rows  0 16    columns 0-3 16-19 32-35 48-51
        thread  1 of subgroup 0    rows  1 17    columns 0-3 16-19 32-35 48-51
        thread 16 of subgroup 0    rows  0 16    columns 4-7 20-23 36-39 52-55
@@ -94,8 +100,8 @@ THE MODEL
 
   The inverse. The document computes  id = sum(stride * digit) mod product(tile).  The mod is wrong: with thread_tile = [4] and
   strides = [16], digit 1 is at id 16, not at 16 mod 4. Without the mod, the sum is the smallest id. The ids of the other
-  owners differ from this id only in the parts of the id that no digit uses. sett_nested_owner returns owner number 0, 1, ..,
-  in ascending order.
+  owners differ from this id only in the parts of the id that no digit uses. sett_nested_owner writes the owner with a given
+  number; owners are numbered from 0, in ascending order of the ids.
 
 TEXT
   #iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [..], outer_tile = [..], thread_tile = [..],
@@ -120,15 +126,14 @@ FUNCTIONS
 
 LAWS (tests/layouts/nested_test.c enumerates them, against loops written from the definition, for thousands of random layouts)
   1 print_parse   parse(print(l)) equals l.
-  2 inverse       the owners of an index are all (subgroup, thread, slot) that hold it, each once, in ascending order. The ids are those of one
-                  period: ids that differ by a multiple of the period hold the same elements.
+  2 inverse       the owners of an index are all (subgroup, thread, slot) that hold it, each once, in ascending order. The ids run over one period.
   3 held          held(subgroups, threads) is the number of elements that are held by the ids with subgroup < subgroups and thread < threads.
   4 combine       each dimension of a result comes from a dimension of an operand, or is new. A thread owns an element of the result exactly
                   if, for each dimension that comes from an operand, it owns an element of the operand with the same index in that dimension.
                   So after permute and project, a thread owns the images of the elements that it owned before.
   5 reshape       each thread holds the same elements, by row-major number, before and after. A refusal means that no nested
                   layout of that shape has these owners.
-  6 same          yes exactly if each (subgroup, thread) holds the same elements; same_on: each thread of the machine.
+  6 same          yes exactly if each (subgroup, thread) holds the same elements in both layouts; same_on: if each thread of the machine does.
   7 bound         of the indices that a thread holds in a dimension, in slot order, exactly the first sett_nested_bound(.., n) are less than n.
   8 index         the tables agree with element and owner.
   9 offset        offset(plan, subgroup, thread, slot) is the sum of stride * index over the dimensions of the element there.
@@ -148,16 +153,17 @@ ARGUMENTS (in all sett headers)
   an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  The error is part of the layout: error; column, counted from 1 (if it was parsed); dim (or -1); and wanted, a number
-  that the error's text names. With a failed layout, a returned layout has the same error, an answer has yes = 0, a number is SETT_NESTED_UNKNOWN (-1),
-  and a list is empty.
+  The error is part of the layout: error; column, counted from 1 (0 if the layout was not parsed); dim (or -1); and wanted, a
+  number that the error's text names. If a function gets a failed layout, a returned layout has the same error, an answer has
+  yes = 0 and no = 0, a number is SETT_NESTED_UNKNOWN (-1), and a list is empty.
   Every layout is checked when it is made: lists have equal lengths, tiles are at least 1, strides are at least 0 and do not
-  overlap, and sizes fit in 64 bits. So later questions cannot overflow.
+  overlap, and sizes fit in 64 bits. So indices, slots and periods cannot overflow.
 
 ON A DEVICE
   The host prepares a plan: a list of terms ((id / divisor) mod modulus) * factor in 32 bits. A kernel takes the plan by value, and
   sett_nested_offset(plan, subgroup, thread, slot) adds the terms, in a loop with a constant trip count and without stack memory.
-  With strides {0, 1}, a plan gives the second index; with the strides of a tensor, the offset of the element in memory.
+  With strides {0, 1}, the plan of a layout of rank 2 gives the second index; with the strides of a tensor, a plan gives the
+  offset of the element in memory.
 
 LIMITS
   The limits are rank 24 and 64-bit sizes; for plans SETT_NESTED_PLAN_TERMS terms and 32-bit offsets. Beyond a limit there is an error.
@@ -241,8 +247,8 @@ typedef struct sett_nested_term {
 
 /* A layout prepared for kernels by sett_nested_prepare. It is a kernel argument that is passed by value. */
 typedef struct sett_nested_plan {
-  int error;                                     /* why sett_nested_prepare made no plan; offsets are then 0 */
-  settp_nested_u32 thread_slots;                 /* number of register slots of a thread */
+  int error;                     /* the error of a failed layout, or SETT_NESTED_ERROR_PLAN; offsets are then 0 */
+  settp_nested_u32 thread_slots; /* number of register slots of a thread */
   sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused terms have divisor 1, modulus 1 and factor 0 */
 } sett_nested_plan;
 
@@ -286,7 +292,7 @@ enum {
   SETT_NESTED_LEVELS = 5
 };
 
-/* In a text, @ is replaced by the number that was expected; in the text of KEY, @ is replaced by the name of the key that was expected. */
+/* sett_nested_explain replaces @ by the number that was expected (field wanted), and in the text of ERROR_KEY by the name of the expected key. */
 #define SETT_NESTED_ERRORS(X)                                                                                   \
   X(OK, "no error")                                                                                             \
   X(ERROR_HEAD, "expected #iree_vector_ext.nested_layout or nested_layout")                                     \
@@ -354,14 +360,14 @@ typedef struct sett_nested_layout {
 /* Make a layout from seven arrays of `rank` numbers, in the order of the text, and check it. A NULL array means ones in a tile, and zeros in strides.
  */
 SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
-/* Return the layout with canonical strides (0 for a tile of 1), or an error that names the first rule that the layout breaks. All functions that make
- * layouts call this function. */
+/* Return the layout with canonical strides (0 for a tile of 1), or a failed layout with the error of the first rule that the layout breaks. All
+ * functions that make layouts call this function. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
 /* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that
  * has an owner in the layout has an owner on the machine; otherwise return a failed layout with the reason. Thread ids count all threads of the
- * workgroup, so a layout with one subgroup may use all of them. A layout of several subgroups may also have thread strides of subgroup_size or more.
- * Subgroup digits and thread digits then come from the same number, the thread's number in the workgroup. They must come from different parts of it;
- * otherwise the error is ERROR_WIDE, even if the machine is large enough. */
+ * workgroup, so a layout with one subgroup may use all of them. If a layout has several subgroups and the period of its thread ids is larger than
+ * subgroup_size, its subgroup digits and thread digits come from the same number, the thread's number in the workgroup. They must then come from
+ * different parts of this number; otherwise the error is ERROR_WIDE, even if the machine is large enough. A machine has at most 2^20 threads. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
@@ -373,48 +379,50 @@ SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out
 /* Write the text of the layout's error with its dimension and number, such as "dimension 1: expected ..". capacity and the result are as in
  * sett_nested_print. */
 SETT_PUBLIC size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
-/* Return the text of an error without dimension and number. */
+/* Return the text of an error, without the dimension, and with @ in place of the number. */
 SETT_PUBLIC const char *sett_nested_message(int error);
-SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* Return the name of a list, such as "thread_tile". */
+/* Return the name of a list (SETT_NESTED_THREAD: "thread_tile"), or "" if there is no such list. */
+SETT_PUBLIC const char *sett_nested_field_name(int64_t field);
 
 /* The next functions write a shape in elements and return its number of entries, which is 0 for a failed layout. */
 /* The shape of the whole vector: rank entries. */
 SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape);
-/* The tiles batch.., outer.., element..: 3 * rank entries. */
+/* The batch tiles of all dimensions, then the outer tiles, then the element tiles: 3 * rank entries. */
 SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
 /* batch * outer * element of each dimension: rank entries. */
 SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
-/* All tiles: 5 * rank entries. */
+/* The subgroup tiles of all dimensions, then the batch, outer, thread and element tiles: 5 * rank entries. */
 SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape);
-/* The tiles of dimension dim: 5 entries. */
+/* The tiles of dimension dim, from subgroup to element: 5 entries. */
 SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
 /* Return the number of elements of the whole vector. */
 SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout);
 /* Return the number of register slots of a thread. */
 SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);
-/* Return the period of the subgroup ids; sett_nested_threads returns that of the thread ids. Ids that differ by a multiple of the period hold the
- * same elements. */
+/* Return the period of the subgroup ids; sett_nested_threads returns the period of the thread ids. Ids that differ by a multiple of the period hold
+ * the same elements. */
 SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout);
 SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
-/* Return the number of copies of an element: its owners in one period of ids. All elements that have an owner have equally many. Return
- * SETT_NESTED_UNKNOWN if the number does not fit in 64 bits. */
+/* Return the number of owners of an element in one period of ids. It is the same for all elements that have an owner. Return SETT_NESTED_UNKNOWN if
+ * the number does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
 /* Return the number of elements of the vector that at least one thread of a machine holds. The machine has all pairs of a subgroup id from 0 to
- * subgroups - 1 and a thread id from 0 to threads - 1. No thread of the machine computes the remaining elements. */
+ * subgroups - 1 and a thread id from 0 to threads - 1. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
+/* Return 1 if both layouts have the same seven lists, and so the same text. Return 0 if a layout is failed. */
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
 /* The answer of a comparison: yes if each (subgroup, thread) holds the same elements in both layouts. Tiles may differ: in a single thread,
  * batch_tile = [4] and element_tile = [4] hold the same elements. Layouts of vectors with different shapes are different. */
 typedef struct sett_nested_answer {
   int yes, no;    /* `yes` is 1 if the answer is proved to be yes, `no` is 1 if it is proved to be no */
   int same_slots; /* 1 if the answer is yes and all elements have the same slots, too */
-  int error;      /* if yes and no are 0: the error of a failed layout, or ERROR_MACHINE */
+  int error;      /* if yes and no are 0: the error of a failed layout, or SETT_NESTED_ERROR_MACHINE */
 } sett_nested_answer;
 SETT_PUBLIC sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
-/* Compare two layouts on a machine, where subgroup = thread / subgroup_size. So a layout of 64 threads may be equal to one of 2 subgroups of 32. All
- * threads are visited; there may be at most 2^20. */
+/* Compare two layouts on a machine, where subgroup = thread / subgroup_size. So a layout of one subgroup of 64 threads may be the same as a layout of
+ * 2 subgroups of 32 threads. All threads are visited, so there may be at most 2^20. */
 SETT_PUBLIC sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
                                                    int64_t subgroups, int64_t subgroup_size);
 /* Return the layout if a value of this type can have it; otherwise return a failed layout with the reason. A dimension of -1 is dynamic and always
@@ -446,8 +454,9 @@ SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
  * Return 0. For a layout that is failed or too large, return the error; contrary to ANSWERS, the tables are then not written. */
 SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
 /* Return the number of indices in dimension dim that (subgroup, thread) holds and that are less than bound. They are the first in the order (batch,
- * outer, element). So a mask with this bound is, within the thread, a mask with the returned bound. (IREE's create_mask gives 0 to all threads after
- * the one in which the bound lies.) */
+ * outer, element). So a mask with this bound is, within the thread, a mask with the returned bound. (IREE's code for create_mask differs: it gives
+ * the bound 0 to all threads after the thread in which the bound lies.) Return SETT_NESTED_UNKNOWN for a negative id or a dimension that does not
+ * exist. */
 SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
                                       int64_t bound);
 
@@ -455,21 +464,22 @@ SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim,
 SETT_PUBLIC sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
 /* Remove each dimension d for which dropped[d] is not 0. */
 SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped);
-/* Dimension i of the result is dimension map[i]; if map[i] is -1, it has size 1. Dimensions may be missing in map. A dimension may occur twice only
- * if it is not distributed over threads or subgroups, because the strides would overlap. */
+/* Return a layout of rank count. Dimension i of the result is dimension map[i]; if map[i] is -1, dimension i has size 1. Dimensions may be missing in
+ * map. A dimension may occur twice only if it is not distributed over threads or subgroups, because the strides would overlap. */
 SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
 /* Return the layout of a value whose dimension i is indexed by loop result[i]. Operand i has the layout layouts[i]; its dimension d is indexed by
- * loop maps[i][d], or by no loop if that is -1. The function refuses if two operands distribute a loop differently, or if a loop of the value indexes
- * no operand. Loop numbers are less than 24. */
+ * loop maps[i][d], or by no loop if maps[i][d] is -1. The function refuses if two operands distribute a loop differently, or if a loop of the value
+ * indexes no operand. Loop numbers are less than 24. */
 SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result);
 /* Return the layout for another shape in which every thread holds the same elements, by row-major number. Slots keep their order if each digit can
  * keep its level (batch, outer, element); otherwise they are renumbered. If the function refuses, no nested layout of that shape has these owners. */
 SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
-/* Repeat a fragment over a larger problem. Loop l has bounds[l] iterations and is distributed over subgroups[l] subgroups, which are numbered
- * row-major over all loops. Dimension d of the fragment belongs to loop place[d]; for a loop to which no dimension belongs, the fragment has size 1.
- * Dimension i of the result is loop map[i]. Its batch tile is that of the fragment, times ceil(ceil(bound / subgroups) / size in the fragment). */
+/* Return the layout of a fragment that is repeated over a larger problem. Loop l has bounds[l] iterations and is distributed over subgroups[l]
+ * subgroups, which are numbered row-major over all loops. Dimension d of the fragment belongs to loop place[d], and to each loop belongs at most one
+ * dimension; for a loop to which no dimension belongs, the fragment has size 1. The fragment's subgroup tiles must be 1. Dimension i of the result is
+ * loop map[i]. Its batch tile is that of the fragment, times ceil(ceil(bound / subgroups) / size in the fragment). */
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
@@ -484,8 +494,8 @@ typedef struct sett_nested_counts {
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
 
-/* Return the plan of offset = sum of strides[d] * index[d]. NULL means the row-major strides of the vector. The strides of the layout, its number
- * of slots and all offsets must fit in 32 bits. */
+/* Return the plan of offset = sum of strides[d] * index[d]. If strides is NULL, it means the row-major strides of the vector. The strides of the
+ * layout, its number of slots and all offsets must fit in 32 bits; otherwise the plan's error is SETT_NESTED_ERROR_PLAN. */
 SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
