@@ -35,17 +35,18 @@ A FIRST LOOK
 THE MODEL
   An instruction belongs to a group. For each operand, the group has the names of the dimensions, the outer tile, and the
   thread tile with its strides (see THE MODEL of sett_nested_layout.h). Only the element tile differs between instructions of a
-  group: it is size / (outer * thread), where size is the operand's size in the dimension. The dimensions are M, N and
-  K. If one instruction computes several small products, a dimension that is also named B counts them. In block-scaled
-  instructions, two dimensions replace K: S scales, and V = 32 values per scale. sett_mma_lanes returns the number of lanes
-  that hold each element: 1, or 2 if half of the subgroup repeats the other half. Slots number the values of a lane, in the order of its
-  registers; values packed into one register are numbered from its low bits up.
+  group: it is size / (outer * thread), where size is the operand's size in the dimension. All subgroup and batch tiles are 1.
+  The dimensions are M, N and K. If one instruction computes several small products (blocks), a first dimension, which is also
+  named B, counts them. In block-scaled instructions, two dimensions replace K: S scales, and V = 32 values per scale.
+  sett_mma_lanes returns the number of lanes that hold each element: 1, or 2 if half of the subgroup repeats the other half.
+  A lane is a thread of the subgroup. Slots number the values of a lane in the order of its registers (exception: "slots of A"
+  below); values packed into one register are numbered from its low bits up.
 
-  Each lane holds the elements that IREE's table (commit b48a5955) gives it. The vendors' documents agree with it for every lane
-  and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the documents that
-  could not be verified.
-    order of k: in lane l and slot s, A and B have the same k, both here and in the documents. The k here and the k in the
-      documents differ; this does not change the product. In the documents, k of lane l and slot s is
+  Each lane holds the elements that IREE's table (commit b48a5955) gives it. The vendors' documents agree with the table for
+  every lane and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the
+  documents that could not be verified.
+    order of k: in each lane and slot, A and B have the same k, both here and in the documents. The k of this header differs
+      from the k of the documents; this does not change the product. In the documents, k of lane l and slot s is
       16 * (l div 16) + s mod 16 + 64 * (s div 16)   MFMA_F32_16x16x128_*
       16 * (l div 32) + s mod 16 + 32 * (s div 16)   MFMA_F32_32x32x64_*
       8 * (l div 16) + s mod 8 + 16 * (s div 8)      WMMA_*_16x16x32_* WMMA_*_16x16x64_* WMMA_*_16x16x128_*
@@ -53,28 +54,29 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      No document describes VMFMA, which is executed as two f16 instructions or as one f8 instruction. Its formulas above give
-      the order of k of these instructions.
+      No document describes VMFMA, which is executed as two f16 instructions or as one f8 instruction. The VMFMA formulas
+      above give the order of k of the executed instructions.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8, the order of k in the documents is that of the first two
       lines above, but lane l holds the scale of the 32 values from k = 32 * (l div 16) on (for 32x32, 32 * (l div 32)). If
       the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the
-      layouts of this header are multiplied by wrong scales. Sources disagree on this: test it on the device.
+      layouts of this header are multiplied by wrong scales. Sources disagree on this, so test it on your device.
     slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K8_F64_F64 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
       In IREE's table, the outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout returns
-      the order of PTX, in which the K part of the outer tile is a batch tile. In both orders, a lane holds the same elements.
+      a layout in the order of PTX, whose batch tile is the K part of the outer tile. In both orders, a lane holds the same
+      elements.
         m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    IREE:     row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
                                                             PTX:      row 0 k 0,1 | row 8 k 0,1 | row 0 k 8,9 | row 8 k 8,9
     slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* follow the documents here, and differ from IREE's table. Slots are the
       registers in order: 16 * block + 4 * (row div 8) + row mod 4. In IREE's table (outer_tile = [1, 4, 1], element_tile =
-      [2, 4, 1]) they are not in order. In both, a lane holds the same elements.
+      [2, 4, 1]), slots are not in the order of the registers. In both orders, a lane holds the same elements.
     others: WMMAR3 accumulators of 16 bits fill only the low halves of registers: slot s is the low half of register s. IREE's
       col_major accumulators are the layouts here with M and N exchanged by sett_nested_permute. (IREE exchanges the first two
       dimensions, which are B and M for instructions with blocks.) NV_WMMA fragments are opaque: their layout is not
       documented, so the functions refuse them.
-  IREE does not have the family PTX; its layouts come from the tables for mma.sync in the PTX manual.
+  IREE does not have the family PTX; the layouts of this family come from the tables for mma.sync in the PTX manual.
 
 FUNCTIONS
-  sett_mma_find          name -> number, or -1        sett_mma_get           number -> description
+  sett_mma_find          name -> its number, or -1    sett_mma_get           number -> description
   sett_mma_layout        an operand's nested layout   sett_mma_ptx_layout    in PTX's order of registers
   sett_mma_lanes         number of lanes that hold each element
   sett_mma_contraction   an operand of a larger contraction with loops b, m, n, k; the instruction tiles the innermost loop of each kind
@@ -100,8 +102,8 @@ ARGUMENTS (in all sett headers)
   an int; 0 means no error. sett_<module>_message(error) returns its text, which is a constant string.
 
 ERRORS
-  If a request is not possible, the function returns a failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, PTX, LOOPS, or an
-  error of sett_nested_contract.
+  If a request is not possible, the function returns a failed layout with an error of sett_nested_layout.h: SETT_NESTED_ERROR_
+  followed by OPAQUE, OPERAND, INTRINSIC, PTX or LOOPS, or an error of sett_nested_contract.
 
 LIMITS
   Only the instructions of the table are known. The limits of sett_nested_layout.h also hold.
@@ -123,8 +125,8 @@ HISTORY
 
 /* ---- the data --------------------------------------------------------------------------------------------------- */
 
-/* The columns are: group; operand; dimensions; outer tile, thread tile and thread strides (three numbers each, unused ones at the end); number of
- * lanes that hold an element. */
+/* The columns are: group; operand; dimensions; outer tile, thread tile and thread strides (three numbers each; if there are two dimensions, the last
+ * number has no meaning); number of lanes that hold an element. */
 /* clang-format off */
 #define SETT_MMA_FRAGMENTS(X)                                                                                        \
   X(MFMA_16, LHS, "MK", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                           \
@@ -184,7 +186,8 @@ HISTORY
   X(MMA_SYNC_8, ACC, "MN", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)
 /* clang-format on */
 
-/* The columns are: name; group; family; IREE's code; number of lanes; M, N, K; blocks; types of A, B and C. */
+/* The columns are: name; group; family; IREE's number of the instruction; number of lanes of a subgroup; M, N, K; number of blocks; types of A, B, C.
+ * */
 /* clang-format off */
 #define SETT_MMA_INTRINSICS(X)                                                                                       \
   X(MFMA_F32_16x16x4_F32, MFMA_16, MMA, 0x1010, 64, 16, 16, 4, 1, "f32", "f32", "f32")                               \
@@ -323,6 +326,7 @@ HISTORY
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
+/* The operands: A, B, C, the scales of A, the scales of B. */
 enum { SETT_MMA_LHS, SETT_MMA_RHS, SETT_MMA_ACC, SETT_MMA_LHS_SCALE, SETT_MMA_RHS_SCALE, SETT_MMA_OPERAND_COUNT };
 enum { SETT_MMA_FAMILY_MMA, SETT_MMA_FAMILY_VIRTUAL, SETT_MMA_FAMILY_SCALED, SETT_MMA_FAMILY_PTX };
 enum {
@@ -362,7 +366,10 @@ typedef struct sett_mma_intrinsic {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
+/* Return the number of the instruction with this name, such as MFMA_F32_16x16x16_F16, or -1. The number is that of the enum: SETT_MMA_ and the name.
+ * */
 SETT_PUBLIC int sett_mma_find(const char *name, size_t length);
+/* Return the description of an instruction. Its name is NULL if there is no instruction with this number. */
 SETT_PUBLIC sett_mma_intrinsic sett_mma_get(int intrinsic);
 /* Return the layout of an operand for one subgroup. Its dimensions are M,K for A, K,N for B and M,N for C; if there are blocks, they are a first
  * dimension. For scaled instructions, K is two dimensions S,V; the scales have M,S and S,N. */
@@ -372,9 +379,9 @@ SETT_PUBLIC sett_nested_layout sett_mma_layout(int intrinsic, int operand);
 SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
 /* Return the number of lanes that hold each element, or 0 if there is no layout. */
 SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
-/* Return the layout of an operand in a contraction over loops. For each loop, kinds has a letter b, m, n or k, bounds its number of iterations, and
- * subgroups the number of subgroups over which it is distributed. Dimension i of the operand is loop map[i]. The instruction tiles the innermost
- * loop of each kind; for scaled instructions, the innermost two loops of kind k are S and V. */
+/* Return the layout of an operand of rank `rank` in a contraction over loops. For each loop, the outermost first, kinds has a letter b, m, n or k,
+ * bounds the number of iterations, and subgroups the number of subgroups over which the loop is distributed. Dimension i of the operand is loop
+ * map[i]. The instruction tiles the innermost loop of each kind; for scaled instructions, the innermost two loops of kind k are S and V. */
 SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
