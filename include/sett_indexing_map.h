@@ -14,7 +14,7 @@ INCLUDE
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
-  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  libraries that both contain the functions can be linked into one program if at least one defines a SETT_PREFIX of its own in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline

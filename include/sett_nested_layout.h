@@ -14,7 +14,7 @@ INCLUDE
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one file. To compile the functions of each header in a file of its own, define SETT_DECLARATIONS in that file, include
   the header, define SETT_IMPLEMENTATION, and include the header again. By default, a shared library does not export the functions. Two static
-  libraries that both contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
+  libraries that both contain the functions can be linked into one program if at least one defines a SETT_PREFIX of its own in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     declare types, constants and prototypes only; functions for devices stay static inline
@@ -367,7 +367,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layou
  * has an owner in the layout has an owner on the machine; otherwise return a failed layout with the reason. Thread ids count all threads of the
  * workgroup, so a layout with one subgroup may use all of them. If a layout has several subgroups and the period of its thread ids is larger than
  * subgroup_size, its subgroup digits and thread digits come from the same number, the thread's number in the workgroup. They must then come from
- * different parts of this number; otherwise the error is ERROR_WIDE, even if the machine is large enough. A machine has at most 2^20 threads. */
+ * different parts of this number; otherwise the error is SETT_NESTED_ERROR_WIDE, even if the machine is large enough. A machine has at most 2^20
+ * threads. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
@@ -384,7 +385,7 @@ SETT_PUBLIC const char *sett_nested_message(int error);
 /* Return the name of a list (SETT_NESTED_THREAD: "thread_tile"), or "" if there is no such list. */
 SETT_PUBLIC const char *sett_nested_field_name(int64_t field);
 
-/* The next functions write a shape in elements and return its number of entries, which is 0 for a failed layout. */
+/* The next functions write a shape and return its number of entries, which is 0 for a failed layout. */
 /* The shape of the whole vector: rank entries. */
 SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape);
 /* The batch tiles of all dimensions, then the outer tiles, then the element tiles: 3 * rank entries. */
@@ -483,9 +484,9 @@ SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *lay
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
-/* Return a layout of a vector of shape `bounds`. Dimension d is divided among subgroups.value[subgroups.map[d]] subgroups and
+/* Return a layout that covers a vector of shape `bounds`. Dimension d is divided among subgroups.value[subgroups.map[d]] subgroups and
  * lanes.value[lanes.map[d]] lanes; the strides are row-major over the entries of value[]. The element tile of d is elements[d], where 0 means 1. The
- * batch tile of d is the smallest for which the layout covers bounds[d]. */
+ * outer tile of d is 1, and its batch tile is the smallest for which the layout has at least bounds[d] elements in dimension d. */
 typedef struct sett_nested_counts {
   int count;            /* number of entries in value[] */
   const int64_t *value; /* the numbers of subgroups (or lanes) among which dimensions are divided */
@@ -494,8 +495,8 @@ typedef struct sett_nested_counts {
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
 
-/* Return the plan of offset = sum of strides[d] * index[d]. If strides is NULL, it means the row-major strides of the vector. The strides of the
- * layout, its number of slots and all offsets must fit in 32 bits; otherwise the plan's error is SETT_NESTED_ERROR_PLAN. */
+/* Return the plan of offset = sum of strides[d] * index[d]. If strides is NULL, strides[d] are the row-major strides of the vector. The strides of
+ * the layout, its number of slots and all offsets must fit in 32 bits; otherwise the plan's error is SETT_NESTED_ERROR_PLAN. */
 SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
