@@ -102,7 +102,7 @@ PLANS
   A plan is a layout that sett_tile_prepare has analysed. Tiles cut an index into digits: with T(8)(2), the digits of i are
   i / 8, i mod 8 / 2 and i mod 2. Each digit has a stride, and the position is the sum of digit * stride. Digits of one index
   whose strides continue each other are one digit: f32[24,128]{1,0:T(8,128)} is row-major in memory, so each of its indices
-  is a single digit. A position costs one division for each digit except the lowest of each index. To find the element at a
+  is a single digit. A position costs about one division for each digit except the lowest of each index. To find the element at a
   position, the digits are taken from the position, the digit with the largest stride first. The position holds an element if
   the digits are those of an index inside the array.
 
