@@ -17,6 +17,7 @@ from gen.certify.values import Access, Found, Memory, Obligation
 Values = Dict[str, Dict[Atom, int]]
 TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
+MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
 
 
 @dataclass(frozen=True)
@@ -933,7 +934,7 @@ def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]"
         for atom in terms.all_free([access.offset, *access.path]):
             size *= atom.hi - atom.lo + 1
         points += size
-    if written is None or points > MOST_POINTS:
+    if written is None or points > MOST_PLACES:
         return False, f"some elements are written twice, and {points} places are too many to go through"
     for access in writes:
         factor = access.unit // unit
