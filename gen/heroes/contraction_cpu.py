@@ -779,6 +779,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     for function in (words.mad, words.splat):
         context.helpers.need(function)
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
+    if d.declares_vectors and words.group == 1:
+        context.helpers.texts.setdefault("in_register", macro("parts/contraction.j2", "in_register"))
     if words.spread:
         context.helpers.texts.setdefault(words.spread, macro("parts/contraction.j2", "spread", d=d, w=words,
                                                              lanes=nest.unit))
