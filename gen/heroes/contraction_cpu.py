@@ -732,9 +732,12 @@ def _masked(nest: Contraction, schedule: ContractionSchedule, index_type: str) -
         flat = compose(_positions(nest), text)
         steps = [v.name for v in algebra.info(flat).of_kind("range") if v.name not in ("vec", "lane")]
         if len(steps) == 1 and algebra.access(flat, steps[0])[0].stride == -1:
-            above = _largest(nest, schedule, algebra.substitute(flat, **{steps[0]: 0}), index_type)
+            last = algebra.substitute(flat, **{steps[0]: 0})
+            ((low, high),) = algebra.ranges(last)
+            end = compose(last, f"(last) -> (last + 1), domain: last in [{low}, {high}]")
+            above = _largest(nest, schedule, end, index_type)
             if above:
-                return f"(ptrdiff_t)({above[0]}) + {above[1] + 1}"
+                return f"(ptrdiff_t)({above[0]}) + {above[1]}"
     return ""
 
 
@@ -743,15 +746,21 @@ def _largest(nest: Contraction, schedule: ContractionSchedule, flat: str, index_
     a number. Return None if the map is not affine within a block.
     """
     sizes = {_row(nest): schedule.rows, _line(nest): schedule.lines, "unit": schedule.units, "lane": nest.unit}
-    strides = [(algebra.access(flat, v.name)[0].stride, sizes.get(v.name, 1)) for v in algebra.info(flat).variables]
-    if any(stride is None for stride, count in strides if count > 1):
+    variables = algebra.info(flat).variables
+    if any(algebra.access(flat, name)[0].stride is None for name, size in sizes.items()
+           if size > 1 and name in (v.name for v in variables)):
         return None
     begin = algebra.info(_begin(nest, schedule, flat))
     ((low, _, value, _),) = begin.results
     box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in begin.variables)
     above = algebra.simplify(f"({', '.join(v.name for v in begin.variables)}) -> (({value}) - ({low})), domain: {box}")
-    return (algebra.c_text(above, index_type, "compared").results[0],
-            low + sum(max(0, stride or 0) * (count - 1) for stride, count in strides))
+    names = ", ".join(v.name for v in variables)
+    block = f"domain: {', '.join(f'{v.name} in [0, {sizes.get(v.name, 1) - 1}]' for v in variables)}"
+    of_block = compose(algebra.simplify(f"({names}) -> ({names}), {block}"), algebra.call("map", "dims", flat))
+    ((first, _),) = algebra.ranges(algebra.substitute(of_block, **{v.name: 0 for v in variables}))
+    ((_, _, value, _),) = algebra.info(of_block).results
+    ((_, most),) = algebra.ranges(f"({names}) -> (({value}) - ({first}) + ({low})), {block}")
+    return algebra.c_text(above, index_type, "compared").results[0], most
 
 
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
