@@ -3962,9 +3962,9 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   int64_t *most = (int64_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[SETTP_MAP_MOST_VARIABLES],
           points = 1;
   int32_t *atom = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8),
-          at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0;
+          at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0, wide = 0, first, next = 0;
   unsigned char *use = (unsigned char *)settp_map_take(e->arena, (size_t)e->facts + 8);
-  uint64_t support = 0, more, holds = 0;
+  uint64_t support = 0, more, holds = 0, of[SETTP_MAP_MOST_VARIABLES]; /* of[i]: the support of variables i and later */
   int f, j, k, ok = flag && value && most && atom && use, done = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
@@ -4001,9 +4001,18 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
       else {
         points = settp_map_sat_mul(points, y->hi - y->lo + 1);
         most[i] = y->hi > -y->lo ? y->hi : -y->lo;
-        x[variables] = y->lo;
         at[variables++] = i;
+        if (y->hi - y->lo > e->atom[at[wide]].hi - e->atom[at[wide]].lo) wide = variables - 1;
       }
+    }
+    if (variables) { /* the variable with the most values comes last, because the last one changes at each point */
+      i = at[wide];
+      at[wide] = at[variables - 1];
+      at[variables - 1] = i;
+    }
+    for (i = variables - 1; i >= 0; --i) {
+      x[i] = e->atom[at[i]].lo;
+      of[i] = e->atom[at[i]].support | (i + 1 < variables ? of[i + 1] : 0);
     }
     for (f = 0; f < e->facts; ++f) rows += use[f];
     rows += n + count + 1;
@@ -4016,17 +4025,21 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     int64_t v[SETTP_MAP_SAMPLES], w[SETTP_MAP_SAMPLES];
     int inside[SETTP_MAP_SAMPLES], any = 0;
     e->points -= SETTP_MAP_SAMPLES * rows;
-    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
+    /* write only variables that change in this block of points, or changed in the block before it */
+    for (first = next, next = variables - 1, j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
       /* after the last point, any values will do, because they only fill the block of SETTP_MAP_SAMPLES points */
-      for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
+      for (i = first; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
       else ++x[i];
+      if (i < next) next = i < 0 ? 0 : i;
+      if (next < first) first = next;
     }
     for (i = 0; i < n && ok; ++i) {
       const settp_map_atom *y = e->atom + atom[i];
       int64_t *out = value + (size_t)atom[i] * SETTP_MAP_SAMPLES;
+      if (first > 0 && !(y->support & of[first])) continue;
       settp_map_lin_row(e, y->a, value, SETTP_MAP_SAMPLES, v);
       if (y->kind == SETTP_MAP_ATOM_QUOTIENT) {
         for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = settp_map_floor_short(v[j], y->c);
@@ -4152,11 +4165,10 @@ SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, 
  * divisors of c and one or two coefficients of b, and common divisors of c and k / m for a quotient with coefficient k and divisor m. */
 SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 24 };
-  settp_map_cost cost = settp_map_lin_cost(e, b);
   int64_t list[SETTP_MAP_MOST_ROOM], g, one;
   int count = 0, pass, n;
   int32_t i, j, f;
-  if (e->lin[b].count < 2 && cost.depth <= 0) return SETTP_MAP_NONE;
+  if (e->lin[b].count < 2 && !e->atom[e->term[e->lin[b].first].atom].depth) return SETTP_MAP_NONE;
   for (i = 0; i < e->lin[b].count; ++i) {
     settp_map_term t = e->term[e->lin[b].first + i];
     g = settp_map_gcd(t.k, c);
@@ -4184,7 +4196,8 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
         if (q < 0) q = settp_map_alike_find(e, r, g);
       }
       a = settp_map_lin_mix(e, a, 1, q, 1, 0);
-      if (a >= 0 && settp_map_cheaper(settp_map_lin_cost(e, a), cost)) return settp_map_divide(e, a, c / g);
+      if (a >= 0 && settp_map_cheaper(settp_map_lin_cost(e, a), settp_map_lin_cost(e, b)))
+        return settp_map_divide(e, a, c / g);
     }
   return SETTP_MAP_NONE;
 }
@@ -4209,7 +4222,6 @@ SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int6
 /* R8: Q(F + Q(G, m), c) = Q(m * F + G, m * c), and Q(F - Q(G, m), c) = Q(m * F - G + m - 1, m * c). Return SETTP_MAP_NONE if the result is neither
  * known nor cheaper. */
 SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
-  settp_map_cost best_cost = settp_map_lin_cost(e, b);
   int32_t i, f, best = SETTP_MAP_NONE, best_add = 0;
   int64_t best_c = 0;
   for (i = 0; i < e->lin[b].count; ++i) {
@@ -4221,7 +4233,6 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
       settp_map_form form = e->form[f];
       int64_t d;
       int32_t n, add = 0, key = 0, k;
-      settp_map_cost cost;
       if (settp_map_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
       n = t.k == 1 ? settp_map_lin_mix(e, rest, form.c, form.lin, 1, 0)
                    : settp_map_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
@@ -4229,9 +4240,7 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
       if (!e->lin[key].count) return add; /* the form `key` is a constant in [0, d - 1], so its quotient by d is 0 */
       k = settp_map_value_known(e, key, d, add);
       if (k >= 0) return k;
-      cost = settp_map_lin_cost(e, key);
-      if (settp_map_cheaper(cost, best_cost)) {
-        best_cost = cost;
+      if (settp_map_cheaper(settp_map_lin_cost(e, key), settp_map_lin_cost(e, best < 0 ? b : best))) {
         best = key;
         best_c = d;
         best_add = add;
@@ -4308,7 +4317,7 @@ SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t
   settp_map_alike_fill(e);
   for (x = e->alike_bucket[hash & e->mask]; x >= 0 && tries < 4; x = e->alike[x].next) {
     const int64_t *y = settp_map_lin_at(e, e->alike[x].lin);
-    if (step % e->alike[x].step) continue;
+    if (hash != e->alike[x].hash || step % e->alike[x].step) continue;
     k = step / e->alike[x].step;
     for (j = 1; j < SETTP_MAP_SAMPLES; ++j)
       if ((uint64_t)q[j] - (uint64_t)q[0] != (uint64_t)k * ((uint64_t)y[j] - (uint64_t)y[0])) break;
@@ -4339,12 +4348,12 @@ SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
     int32_t other = e->alike[x].lin;
     const int64_t *y = settp_map_lin_at(e, other);
     int64_t s = step == e->alike[x].step ? 1 : -1;
-    if ((step != e->alike[x].step && step != -e->alike[x].step) ||
-        settp_map_cheaper(settp_map_lin_cost(e, l), settp_map_lin_cost(e, other)))
-      continue;
+    if (hash != e->alike[x].hash || (step != e->alike[x].step && step != -e->alike[x].step)) continue;
     for (j = 1; j < SETTP_MAP_SAMPLES; ++j)
       if ((uint64_t)at[j] - (uint64_t)at[0] != (uint64_t)s * ((uint64_t)y[j] - (uint64_t)y[0])) break;
-    if (j < SETTP_MAP_SAMPLES || settp_map_mul(-s, y[0], &n) || settp_map_add(at[0], n, &n)) continue;
+    if (j < SETTP_MAP_SAMPLES || settp_map_mul(-s, y[0], &n) || settp_map_add(at[0], n, &n) ||
+        settp_map_cheaper(settp_map_lin_cost(e, l), settp_map_lin_cost(e, other)))
+      continue;
     ++tries;
     other = settp_map_lin_scale(e, other, s, n);
     if (other >= 0 && settp_map_simpler(settp_map_lin_cost(e, other), settp_map_lin_cost(e, l)) &&
@@ -6479,11 +6488,12 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
  */
 SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   int32_t i, count = e->lin[l].count;
+  if (count < 2 || e->lin[l].constant > 0) return 0;
   for (i = 0; i < count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
     if (t.k > 0 || e->atom[t.atom].lo < 0) return 0;
   }
-  return count > 1 && e->lin[l].constant <= 0;
+  return 1;
 }
 
 /* P13: return a number d with floor((a * r + b) / c) = floor(r / d) for all r in [0, n - 1], or 0 if none was found. */
@@ -6804,8 +6814,8 @@ SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_p
     int32_t nodes = 0, positive = SETTP_MAP_NONE;
     int alike = 1;
     sett_expr sum = 0;
-    for (j = 0; j < n; ++j) alike += j != i && (part[j].k == k || part[j].k == -k);
-    if (k < 2 || alike < 2) continue;
+    for (j = 0; j < n && k > 1; ++j) alike += j != i && (part[j].k == k || part[j].k == -k);
+    if (alike < 2) continue;
     for (m = i; m < n; ++m) /* move the summands with this coefficient behind summand i, sorted by their prints */
       if (part[m].k == k || part[m].k == -k) {
         settp_map_part p = part[m];
