@@ -17,7 +17,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import pytest
 
-from drawn import device_or_skip
+from drawn import device_or_skip, unoptimised
 from gen import hlo, run, schedule
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
@@ -707,7 +707,8 @@ def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False, device:
             built += [run.build(fusion, folder / name, TARGET, options) for fusion in hlo.fusions(module)]
         except Exception as error:
             raise AssertionError(f"{name}: {error!r}\n{text}") from error
-    return run.check_built(built, TARGET, options)
+    with unoptimised(device or ""):
+        return run.check_built(built, TARGET, options)
 
 
 def smallest(drawn: Drawn, folder: Path, excess: bool, device: Optional[str] = None) -> str:
