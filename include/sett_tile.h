@@ -200,8 +200,7 @@ FORMATS
 ON A DEVICE
   The host prepares a plan, and a kernel takes it by value. Trip counts are constant, and no memory is accessed (ptxas: 0 bytes
   stack). The type sett_tile_device_plan and its functions are the same in C, C++, CUDA and OpenCL C. An index is an array of
-  SETT_TILE_DEVICE_RANK entries. Before a launch, the host must test that plan.error is 0, because
-  sett_tile_device_position and sett_tile_device_element do not test it.
+  SETT_TILE_DEVICE_RANK entries. The host should test plan.error before a launch: a failed plan has no elements.
     __global__ void detile(sett_tile_device_plan plan, const float *tiled, float *rows) {
       int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, index[SETT_TILE_DEVICE_RANK];
       if (at < plan.positions && sett_tile_device_element(plan, at, index)) rows[index[0] * plan.dims[1] + index[1]] = tiled[at];
@@ -416,7 +415,7 @@ SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, 
 }
 
 /* Write the index of the element at a position and return 1. Return 0 if the position is padding or outside the array; contrary to ANSWERS, the index
- * is then not -1 but meaningless. plan.error must be 0. index has SETT_TILE_DEVICE_RANK entries; only the first plan.rank are written. */
+ * is then not -1 but meaningless. For a failed plan, return 0. index has SETT_TILE_DEVICE_RANK entries; only the first plan.rank are written. */
 SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64_t position, int64_t *index) {
   int d, i, inside = position >= 0 && position < plan.span;
   SETTP_TILE_UNROLL
@@ -892,9 +891,9 @@ SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *di
 /* Return the shape with one more tile of `rank` sizes, which is applied after the others. A size may be SETT_TILE_COMBINE. Sizes are not checked
  * here, but by sett_tile_check. */
 SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
-/* Check minor_to_major, the sizes of dimensions and tiles, and that the numbers of elements and bytes fit in 64 bits. Return the shape; if it breaks
- * a rule, it has the error of the first broken rule and column 0. Split dimensions and split indices are not checked, so a program that sets these
- * fields itself must keep the rules of SC. Shapes that were parsed are already checked. */
+/* Check minor_to_major, the sizes of dimensions and tiles, splits, that `packed`, `prefix` and `tail` are not negative, and that the numbers of
+ * elements and bytes fit in 64 bits. Return the shape; if it breaks a rule, it has the error of the first broken rule and column 0. Shapes that were
+ * parsed are already checked. */
 SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
 
 /* Parse the whole text as one array, token, opaque value or buffer. */
@@ -1033,7 +1032,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 /* Simplify a transpose of an array with the sizes `dims`, in which dimension i of the result is dimension permutation[i]: remove dimensions of size
  * 1, and merge dimensions that stay adjacent. Write to `to` the sizes of the result and to `order` the new permutation; return their number.
  * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. If the rank is not in 0 .. 24 or
- * `permutation` is not a permutation, return SETT_TILE_UNKNOWN; contrary to ANSWERS, nothing is then written. */
+ * `permutation` is not a permutation, return SETT_TILE_UNKNOWN. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
 /* Write the dimensions that a reshape does not change, except those of size 1, as pairs from[i], to[i]. Return the number of pairs. */
@@ -1300,6 +1299,26 @@ SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape) {
   return whole + rest;
 }
 
+/* Return the error of the first split that breaks a rule of SC, or 0. */
+SETT_INLINE int settp_tile_check_splits(const sett_tile_shape *shape) {
+  uint32_t seen = 0;
+  int i, j, at = 0;
+  if (shape->splits < 0 || shape->splits > shape->rank) return SETT_TILE_ERROR_SPLITS;
+  for (i = 0; i < shape->splits; ++i) {
+    int dim = shape->split_dim[i], count = shape->split_count[i];
+    int64_t size, last = 0;
+    if (dim < 0 || dim >= shape->rank || (seen >> dim & 1)) return SETT_TILE_ERROR_SPLIT_DIM;
+    if (count < 0 || count > SETT_TILE_MAX_SPLITS - at) return SETT_TILE_ERROR_SPLITS;
+    seen |= (uint32_t)1 << dim;
+    size = shape->dims[shape->minor_to_major[shape->rank - 1 - dim]];
+    for (j = 0; j < count; ++j, ++at) {
+      if (shape->split[at] <= last || (size >= 0 && shape->split[at] >= size)) return SETT_TILE_ERROR_SPLIT_INDEX;
+      last = shape->split[at];
+    }
+  }
+  return SETT_TILE_OK;
+}
+
 SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape) {
   sett_tile_shape checked = *shape;
   int i, j, at = 0, unbounded = 0;
@@ -1330,7 +1349,10 @@ SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape) {
       if (checked.error) return checked;
     }
   }
-  if (unbounded) return checked;
+  if (checked.packed < 0 || checked.prefix < 0) checked.error = SETT_TILE_ERROR_NEGATIVE;
+  else if (checked.tail < 0) checked.error = SETT_TILE_ERROR_TAIL;
+  else checked.error = settp_tile_check_splits(&checked);
+  if (unbounded || checked.error) return checked;
   if (sett_tile_elements(&checked) < 0) checked.error = SETT_TILE_ERROR_SIZE;
   else if (sett_tile_bytes(&checked) < 0) checked.error = SETT_TILE_ERROR_BYTES;
   return checked;
@@ -2379,6 +2401,11 @@ SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
     out.period[step->into][place[plan->order[i]]] = period;
     period = step->stride;
   }
+  if (out.error) { /* a kernel that does not test the error finds no element and does not divide by 0 */
+    out.span = 0;
+    out.positions = SETT_TILE_UNKNOWN;
+    for (d = 0; d < SETT_TILE_DEVICE_RANK; ++d) out.digits[d] = 0;
+  }
   return out;
 }
 
@@ -3191,7 +3218,11 @@ SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const 
                                            int32_t *order) {
   int32_t first[SETT_TILE_MAX_RANK]; /* the first dimension of each group of merged dimensions, as an index of dims */
   int i, j, count = 0, next = -1;
-  if (rank < 0 || rank > SETT_TILE_MAX_RANK || !settp_tile_is_permutation(permutation, rank)) return SETT_TILE_UNKNOWN;
+  if (rank < 0 || rank > SETT_TILE_MAX_RANK) return SETT_TILE_UNKNOWN;
+  if (!settp_tile_is_permutation(permutation, rank)) {
+    for (i = 0; i < rank; ++i) to[i] = order[i] = SETT_TILE_UNKNOWN;
+    return SETT_TILE_UNKNOWN;
+  }
   for (i = 0; i < rank; ++i) {
     int from = permutation[i];
     if (dims[from] == 1) continue;

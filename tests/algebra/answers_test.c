@@ -146,6 +146,12 @@ static void shapes(void) {
   CHECK(sett_tile_element(&plan, 17, poisoned(list)) == 1 && list[0] == 2 && list[1] == 3);
   NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), plan.positions, list));
   NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list));
+  /* a plan with too many digits for a device */
+  shape = shape_of("f32[100,100]{1,0:T(64,64)(16,16)(4,4)(2,2)}");
+  plan = sett_tile_prepare(&shape);
+  CHECK(!plan.error && sett_tile_device(&plan).error && sett_tile_device(&plan).positions == -1);
+  NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), 0, list));
+  NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), 5, list));
   shape = shape_of("f32[8]");
   plan = sett_tile_prepare(&shape);
   /* position -1 of a layout without tiles is outside */
@@ -197,10 +203,38 @@ static void shapes(void) {
 static void lists(void) {
   const int64_t dims[2] = {4, 5}, others[2] = {20, 1};
   const int32_t twice[2] = {0, 0};
-  int64_t to[2];
+  int64_t to[2] = {7, 7};
   int32_t order[2], from[2];
-  CHECK(sett_tile_normal_transpose(2, dims, twice, to, order) == -1);
+  CHECK(sett_tile_normal_transpose(2, dims, twice, to, order) == -1 && to[0] == -1 && to[1] == -1);
+  CHECK(order[0] == -1 && order[1] == -1);
   NOT_TAKEN(sett_tile_kept_dims(2, dims, 2, others, from, order));
+}
+
+/* sett_tile_check finds what a program set wrongly; the shape as it was parsed is right. */
+static void checks(void) {
+  const sett_tile_shape good = shape_of("f32[4,6]{1,0:T(2,4)L(8)SC(0:1,3)(1:2)M(8)}");
+  sett_tile_shape shape = good;
+  CHECK(!sett_tile_check(&shape).error);
+#define BREAKS(change, expected)                      \
+  do {                                                \
+    shape = good;                                     \
+    change;                                           \
+    CHECK(sett_tile_check(&shape).error == expected); \
+  } while (0)
+  BREAKS(shape.packed = -1, SETT_TILE_ERROR_NEGATIVE);
+  BREAKS(shape.prefix = -1, SETT_TILE_ERROR_NEGATIVE);
+  BREAKS(shape.tail = -8, SETT_TILE_ERROR_TAIL);
+  BREAKS(shape.splits = -1, SETT_TILE_ERROR_SPLITS);
+  BREAKS(shape.splits = 3, SETT_TILE_ERROR_SPLITS);
+  BREAKS(shape.split_count[0] = SETT_TILE_MAX_SPLITS + 1, SETT_TILE_ERROR_SPLITS);
+  BREAKS(shape.split_count[1] = -1, SETT_TILE_ERROR_SPLITS);
+  BREAKS(shape.split_dim[0] = 2, SETT_TILE_ERROR_SPLIT_DIM);
+  BREAKS(shape.split_dim[0] = -1, SETT_TILE_ERROR_SPLIT_DIM);
+  BREAKS(shape.split_dim[1] = 0, SETT_TILE_ERROR_SPLIT_DIM);
+  BREAKS(shape.split[1] = 1, SETT_TILE_ERROR_SPLIT_INDEX);
+  BREAKS(shape.split[1] = 4, SETT_TILE_ERROR_SPLIT_INDEX);
+  BREAKS(shape.split[2] = 0, SETT_TILE_ERROR_SPLIT_INDEX);
+  BREAKS(shape.split[2] = 6, SETT_TILE_ERROR_SPLIT_INDEX);
 }
 
 /* After its end or an error a reader returns only event 0, and its shape is failed. */
@@ -636,6 +670,7 @@ static void glue(void) {
 int main(void) {
   shapes();
   lists();
+  checks();
   readers();
   relayouts();
   maps();
