@@ -293,6 +293,8 @@ SOURCE
   of XLA's shape parser.
 
 HISTORY
+  0.6  sett_tile_check also checks splits, packed, prefix and tail. A failed plan for a device has no elements.
+       sett_tile_normal_transpose writes -1s for a bad permutation.
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.4  iterators: sett_tile_iterate, sett_tile_advance, sett_tile_slice, ..
   0.3  the functions that move arrays are now in sett_relayout.h.
@@ -304,7 +306,7 @@ HISTORY
 #ifndef SETT_TILE_H
 #define SETT_TILE_H
 
-#define SETT_TILE_VERSION 500 /* version 0.5.0: 10000 * major + 100 * minor + patch */
+#define SETT_TILE_VERSION 600 /* version 0.6.0: 10000 * major + 100 * minor + patch */
 
 #if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_VERSION__)
 #define SETTP_TILE_OPENCL 1
