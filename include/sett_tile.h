@@ -1,4 +1,4 @@
-/* sett_tile.h - v0.5 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
+/* sett_tile.h - v0.6 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
