@@ -55,7 +55,7 @@ THE MODEL
       S[2] B[1] O[1] T[4] E[2], strides [1], [1]   (subgroup, thread)[b0, o0, e0] -> (subgroup * 8 + thread * 2 + e0), ...
   sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the owner with the smallest ids. Elements without an owner are outside the
                          domain
-  sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. Its numbers are computed from a few values of the
+  sett_nested_from_map   the nested layout of a map that has the form of sett_nested_map. The layout is computed from a few values of the
                          map. Then sett_nested_map of the result is compared with the given map. If they differ, the error is
                          SETT_NESTED_ERROR_MAP. If the comparison is undecided, or the map has more than 65536 subgroups or threads, the
                          error is SETT_NESTED_ERROR_MAP_SIZE
@@ -98,7 +98,7 @@ LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
   3 same           (tests/layouts/test_convert.py) a yes or no of sett_any_same agrees with an enumeration of all points. A witness is the
                    first point at which the layouts differ.
   4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function. Converting it back to the first
-                   notation is never answered by no, except for padded layouts of Triton. The values in a no are values of the given layout.
+                   notation is never answered by no, except for padded layouts of Triton and for several swizzles of CuTe. The values in a no are values of the given layout.
   5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as plain loops that compute the op,
                    from output to operand and back. It does not relate padding to anything.
   6 move           (tests/layouts/test_move.py) sett_any_move returns the plan that sett_move_plan makes from tables (sett_move_table) of
@@ -250,8 +250,8 @@ enum {
   SETT_ANY_TO_IREE,
   SETT_ANY_TARGETS
 };
-/* The result of sett_any_convert. If answer.yes is 1, `layout` is the result. If answer.no is 1, no layout of that notation is this function; the
- * values at the points of the witness, if there is a witness, show this. */
+/* The result of sett_any_convert. If answer.yes is 1, `layout` is the result. If answer.no is 1, no layout of that notation (in CuTe, none with at
+ * most one swizzle) is this function; the values at the points of the witness, if there is a witness, show this. */
 typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
@@ -259,8 +259,8 @@ typedef struct sett_any_made {
 /* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
  *     Arrays of XLA:    The element type becomes f32.
  *     CuTe, offsets:    A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or has digits
- *                       that do not divide the size of their dimension, all swizzles of CuTe are tried. If no swizzle fits, the answer is no, even if a
- *                       pair of swizzles would.
+ *                       that do not divide the size of their dimension, all swizzles of CuTe are tried. If no swizzle fits, the answer is no: layouts
+ *                       with two swizzles are not considered.
  *     CuTe, owners:     Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). If the index along a dimension
  *                       of the array is always 0, the dimension does not occur in the strides.
  *     Linear layouts:   The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
@@ -271,8 +271,8 @@ typedef struct sett_any_made {
  * layout reorders the digits of a dimension or XORs its bits. Some of XLA's tiles give such layouts, but no search for these tiles is made. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
-/* Return the plan that sett_move_plan makes to move an array from distribution a over threads to distribution b. It may place elements in shared memory
- * also as sett_notation_shared places them.
+/* Return the plan that sett_move_plan makes to move an array from distribution a over threads to distribution b. The plan may also place elements in
+ * shared memory as sett_notation_shared places them.
  *     bits:   size of an element.
  *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) layouts have threads, but no lanes. If
  *             neither layout has lanes, the number is 64 if an IREE layout has 33 to 64 threads; the number of threads of a (thread, value) layout if
@@ -284,8 +284,8 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  *     CuTe with two modes:     (thread, value), if the strides are integers. A value of the layout is the linear index, in which the first dimension is
  *                              the fastest.
  * Ids of IREE wrap. In the other layouts, a thread beyond the last holds no element, so the numbers of warps may differ, and the threads of a CuTe
- * layout need not fill their warps. If an array's sizes are not powers of two, a register of a Triton layout whose index is outside the array holds no element.
- * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, or if an element moves to another block. If two
+ * layout need not fill their warps. If an array's sizes are not powers of two, a register of a Triton layout holds no element if its index is outside
+ * the array. The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, or if an element moves to another block. If two
  * blocks move differently, the error is SETT_MOVE_ERROR_BLOCKS. */
 SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 

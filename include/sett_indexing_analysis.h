@@ -57,7 +57,7 @@ THE MODEL
   update). The bounds of a runtime variable are the values that the op allows.
 
   EXACT: the map has exactly the pairs of the op, for all values of the runtime variables. COVERING: the map has all pairs of
-  the op and possibly more, because only a run decides which pairs exist, or because no domain has exactly these pairs.
+  the op and possibly more, because only a run decides which pairs exist, or because no constraints describe exactly these pairs.
   COVERING answers occur for operand 0 of dynamic-update-slice, the padding value of pad, the indices of scatter, and
   select-and-scatter. UNDEFINED: nothing is known; reason says why.
 
@@ -414,12 +414,13 @@ enum {
 /* The memory that a map accesses. If dims is empty, the map has one result: a position in memory, counted in elements. Otherwise, the results of the
  * map are an index of an array with these dimensions, which is stored row-major. A row has the size of the last dimension, and is followed by `padding`
  * unused elements. With a swizzle, column c of row r is stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled
- * column must stay in its row. So the size of the last dimension must be a multiple of 2^k, the smallest power of two above
+ * column must stay in its row. So the size of the last dimension must be a multiple of 2^k, the smallest power of two that is greater than
  * (swizzle_count - 1) * swizzle_unit. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
-  /* for sett_analysis_pad_rows: row lengths stay a multiple of `align` elements, a power of two; 0 means the number of elements in a word of a bank */
+  /* for sett_analysis_pad_rows: row lengths that are multiples of `align` elements, a power of two, stay multiples. 0 means the number of elements in a
+   * word of a bank */
   int64_t align;
   int64_t padding;
   /* each is at least 1, except that swizzle_count 0 means no swizzle */
@@ -430,9 +431,9 @@ typedef struct sett_analysis_memory {
   int64_t width; /* elements of one access, which begins at a position that is a multiple of width; 0 means 1 */
 } sett_analysis_memory;
 
-/* Result of sett_analysis_coalesced. A lane is active if its point is in the map's domain. An access is made by one warp, at one value of every other
- * variable. The first warp has the first `lanes` values of the map's first dimension, the second warp has the next `lanes` values, and so on.
- * Accesses without an active lane are not counted.
+/* Result of sett_analysis_coalesced. A lane is active if its point is in the map's domain. An access is made by one warp, at one
+ * combination of values of the other variables. The first warp has the first `lanes` values of the map's first dimension, the second warp has the next
+ * `lanes` values, and so on. Accesses without an active lane are not counted.
  *     warps:                             number of accesses.
  *     bits, transactions, least:         sums over all accesses. bits counts an element once per access. least is the fewest transactions that could
  *                                        transfer these elements.
@@ -451,10 +452,11 @@ typedef struct sett_analysis_coalescing {
 } sett_analysis_coalescing;
 
 /* Result of sett_analysis_bank_conflicts. Accesses are counted as in sett_analysis_coalescing, and `warps` is their number. A phase is the part of an
- * access that is served together. If the access of a lane is not wider than a word of a bank, a phase is all lanes. Otherwise, a phase is the largest
- * number of consecutive lanes whose words together are not more than the lanes of a warp. In one turn, each bank serves one word. A phase without
- * conflicts takes one turn. `phases` and `turns` are sums over all accesses. `degree` is the number of turns of the worst phase; `bank` is the bank
- * with the most words in that phase, and lane[] lists the `lanes` lanes that access this bank, one lane for each word. */
+ * access that is served together. If the access of a lane is not wider than a word of a bank, a phase is all lanes. Otherwise, a phase is n
+ * consecutive lanes, where n * (bits of a lane's access) is at most (lanes of a warp) * (bits of a word); n is the largest such number, but at least 1.
+ * In one turn, each bank serves one word. A phase without conflicts takes one turn. `phases` and `turns` are sums over all accesses. `degree` is the
+ * number of turns of the worst phase; `bank` is the bank with the most words in that phase, and lane[] lists the `lanes` lanes that access this bank,
+ * one lane for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
@@ -465,7 +467,7 @@ typedef struct sett_analysis_banks {
  * degree, if it takes fewer turns; at equal turns, if it needs fewer additional bytes.
  *     degree:  the most turns of a phase; -1 if not decided, and memory is then unchanged.
  *     turns:   turns over all accesses.
- *     bound:   a lower bound on the turns of any layout, because a bank delivers one word per turn.
+ *     bound:   a lower bound on the turns of any layout. The reason: in one turn, the banks deliver at most one word each.
  *     count:   number of members of the class, including the layout without padding or swizzle.
  *     least:   1 if turns = bound. If bytes is 0, too, no layout is better, and the members after the best one were not examined.
  *     whole:   0 if some members were not examined because the search visited the maximum of 2^27 lanes; otherwise 1.

@@ -54,9 +54,9 @@ THE MODEL
            is lower than that of + and -, as in C and Python: r * 8 + c xor r mod 8 is printed as (r * 8 + c) xor (r mod 8).
            A swizzle is x xor ((x floordiv P) mod N) * T, where P, N and T are powers of two.
   handle   An expression is a handle: the number of a node in the caller's arena. Equal nodes have equal handles.
-  domain   The domain is the set of all points inside the bounds where every constraint holds. A point where a constraint does not hold is outside,
-           even if another constraint has no value there. At any other point, a constraint or result without a value is an error. There is no
-           value if a divisor is 0, or if a number needs more than 64 bits.
+  domain   The domain is the set of all points inside the bounds where every constraint holds. A point beyond a bound, or where a constraint does
+           not hold, is outside, even if another constraint has no value there. At any other point, a constraint or result without a value is an
+           error. There is no value if a divisor is 0, or if a number needs more than 64 bits.
            A bound may be -inf or inf, which means no bound, as in n in [1, inf]. INT64_MIN and INT64_MAX are read as -inf and inf. A constraint may
            also be written as a fact: A <= B is read as B - A in [0, inf], likewise <, =, >= and >; `C divides A` is read as A mod C in [0, 0].
 
@@ -75,18 +75,18 @@ LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_
       image is outside b
   L4  range(m, e) contains every value of e on the domain
   L5  strides: if linear is 1, a result as a function of one variable v in [lo, hi] is value(lo) + stride * (v - lo), and align divides value(lo)
-  L6  guards(m): at a point inside m's bounds, all constraints of the result hold if the point is in m's domain; otherwise at least one does not
+  L6  guards(m): at a point inside m's bounds, all constraints of the result hold exactly if the point is in m's domain
   L7  print_c: computed in the stated type, the text gives the map's values on the domain. Inside the bounds, the text's constraints hold exactly on
       the domain
   L8  replace(m, v, e)(p) = m(p with v = e(p)), where p and e have no variable v. substitute(m, v = k) is replace(m, v, k)
   L9  points_next returns the points of the domain, each once; the last variable changes fastest. An evaluator returns the values of evaluate
   L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..) for every range s with a constraint s mod k = r. remove_unused(m) has the values of m, on the
-      projection of m's domain onto the remaining variables. to_dims, to_ranges and move change only the order of the variables
+      projection of m's domain onto the remaining variables. to_dims, to_ranges and move change only the kinds and the order of variables
   L11 congruence(m, e) contains every value of e on the domain
-  L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y for every y in the box that m's domain is mapped onto
-  L13 is_injective, covers, is_bijective: yes and no are true, and a witness is a counterexample
-  L14 image: the intervals contain all results, and the ends of an interval with exact = 1 are results of points. count is the number of images that
-      an enumeration finds. If product is 1, these images are all points whose coordinate i is one of lo, lo + modulus, .., hi of result i
+  L12 inverse(m)(m(p)) = p on the domain, and m(inverse(m)(y)) = y for every y in the box that m's domain is mapped onto
+  L13 is_injective, covers, is_bijective: a yes or a no is true, and a witness is a counterexample
+  L14 image: the intervals contain all results, and the ends of an interval with exact = 1 are results of points. count is -1 or the number of images
+      that an enumeration finds. If product is 1, these images are all points whose coordinate i is one of lo, lo + modulus, .., hi of result i
   L15 runs: the fields contiguous, broadcast and vector_width divide the numbers that an enumeration finds, and are equal to them if their flags are 1
   L16 with_xor(m) and without_xor(m) obey L2, with one exception: the result of without_xor, which contains no xor, may change if simplify or
       without_xor is applied to it
@@ -110,9 +110,9 @@ ERRORS
   A handle below SETT_MAP_ERROR_COUNT is a failed expression. A failed map has the kind SETT_MAP_FAILED and an error; if it was parsed, also a column,
   counted from 1. A function whose argument has failed returns the same error. The arena stays usable after it was full (arena.full records that)
   and after an overflow. A rule that would overflow is not applied. An expression fails if a divisor is the constant 0, or if an operation on constants
-  needs more than 64 bits. A map that contains a failed expression fails, too, unless its other constraints leave no point; it is then KNOWN EMPTY.
-  After simplify, a point where a map is an error may have a value or be outside (L2). The functions of the laws from L11 on simplify first: for a map
-  with such points, the laws hold for the simplified map.
+  needs more than 64 bits. A map that contains a failed expression fails, too, with one exception: if the error is OVERFLOW or ZERO_DIVISOR and
+  the other constraints leave no point, the map is KNOWN EMPTY. After simplify, a point where a map is an error may have a value or be outside (L2). The
+  functions of the laws from L11 on simplify first: for a map with such points, the laws hold for the simplified map.
 
 LIMITS
   Functions that simplify fail with the error DEEP if the simplified quotients, min, max and products nest more than 250 deep; this bounds the depth of
@@ -260,8 +260,8 @@ typedef struct sett_map_interval {
 } sett_map_interval;
 
 /* ---- arena ---- */
-/* The first address that is used is the first multiple of 8 in `memory`. If size_t has 32 bits, at most 256 MiB are used. If the memory is
- * too small, every function that needs memory fails with FULL. */
+/* Return an empty arena in `memory`. The first address that is used is the first multiple of 8 in `memory`. If size_t has 32 bits, at most 256 MiB are
+ * used. If the memory is too small, every function that needs memory fails with FULL. */
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
 typedef struct sett_map_mark {
   size_t top;
@@ -347,7 +347,8 @@ SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const
 
 /* An iterator over all points of the domain. A point has the values of dimensions, ranges, then runtime variables; the last value changes fastest.
  * sett_map_points_next returns 1 if `point` and `result` hold the next point and its results. After the last point it returns 0. At a point where a
- * constraint or a result has no value, it returns 0 and sets `error`; the next call continues with the next point.
+ * constraint or a result has no value, it returns 0 and sets `error`; the next call continues with the next point. The bounds -inf and inf count as
+ * INT64_MIN and INT64_MAX.
  * Law: the points are those where sett_map_evaluate returns 1, each once.
  *     it = sett_map_points_begin(&arena, map); while (sett_map_points_next(&it)) use(it.point, it.result); if (it.error) .. */
 typedef struct sett_map_points {
@@ -389,10 +390,10 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  *     ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
 SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
-/* Remove a variable of the given kinds if no result contains it, and if the constraints that contain it have only removed variables.
- * Nothing is simplified. Constraints that share variables form a group. A group that contains only removed variables is dropped if some point
- * satisfies all its constraints. If no point does, the map is KNOWN EMPTY. If neither is decided, the variables of the group stay. If removed is not
- * NULL, it is an array of flags, one per variable; the flag of a removed variable becomes 1, that of any other 0.
+/* Remove the unused variables of the given kinds, a sum of SETT_MAP_DIMS, _RANGES and _RTS. Nothing is simplified. Constraints that share variables form
+ * a group. A variable is unused if it and all other variables of its group are of the given kinds and in no result. The constraints of a group of
+ * unused variables are dropped if some point satisfies all of them. If no point does, the map is KNOWN EMPTY. If neither is decided, the variables of
+ * the group stay. If removed is not NULL, it is an array of flags, one per variable; the flag of a removed variable becomes 1, that of any other 0.
  * Law: the domain is the projection of the old domain, and the values are the same.
  *     (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5]
  */
@@ -402,7 +403,7 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
 /* Change the kind of variables. `chosen` has one flag per variable. All variables keep their names.
  * sett_map_to_dims makes the chosen ranges and runtime variables the last dimensions, in their old order; NULL chooses all of them.
  * sett_map_to_ranges makes the chosen dimensions and runtime variables the last ranges, in their old order; NULL chooses all dimensions.
- * Law: only the order of the variables changes.
+ * Law: only the kinds and the order of the variables change.
  *     (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
 SETT_PUBLIC sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
 SETT_PUBLIC sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
@@ -432,7 +433,7 @@ typedef struct sett_map_answer {
 
 /* Return the simplified inverse of a bijection from its domain onto a box. map has no ranges and no runtime variables. The dimensions d0.. of the
  * inverse are the results of map, and the domain of the inverse is the box. The result is UNDEFINED if map is no such bijection, or if no formula of
- * the inverse was found; *why gives the reason.
+ * the inverse was found; *why gives the reason. `why` is not NULL.
  * Law, proved before the function returns: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box.
  * (If one composition is the identity, the other one is, too, because domain and box have the same number of points.)
  *     (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
@@ -446,8 +447,8 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
  * nothing is known. */
 SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
 
-/* value(v) = value(lo) + stride * (v - lo) for a variable v with lower bound lo, everywhere in the domain. `align` divides value(lo); it is 0 if
- * value(lo) is always 0. If `linear` is 0, `stride` and `align` are not known. */
+/* Let value(v) be a result as a function of one variable v, whose lower bound is lo. If `linear` is 1, value(v) = value(lo) + stride * (v - lo)
+ * everywhere in the domain, and `align` divides value(lo); `align` is 0 if value(lo) is always 0. If `linear` is 0, no such stride is known. */
 typedef struct sett_map_stride {
   int64_t stride, align; /* `stride` is 0 and `align` is 1 if `linear` is 0 */
   int linear;
@@ -468,8 +469,9 @@ enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
 /* Write the text of sett_map_print_c for results that are inserted in a larger expression. `place` says where a result is inserted, and so decides if
- * it needs parentheses: alone; beside <= or ==; after `pointer +`; as a summand; beside * / % >> &. After `pointer +`, a result with a subtraction
- * needs parentheses, too, because an unsigned partial sum may wrap below 0. */
+ * it needs parentheses. ALONE: the result is the whole expression. COMPARED: it is beside <= or ==. ADDED: it is after `pointer +`. TERM: it is a
+ * summand. FACTOR: it is beside * / % >> &. After `pointer +`, a result with a subtraction needs parentheses, too, because an unsigned partial sum may
+ * wrap below 0. */
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
 SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);

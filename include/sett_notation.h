@@ -40,9 +40,9 @@ A FIRST LOOK
 
 THE MODEL
   shape:stride  Two tuples with the same nesting. A leaf s:d is the function i -> i * d for i in [0, s). A coordinate is a tuple nested like the shape.
-                The entries of a tuple are its modes. An integer may replace a tuple; it is split into the modes: the first mode is the fastest, and the
-                last mode is not bounded. So a layout is a function on all integers from 0 on. The values of ((2,2),3):((1,6),2) are
-                0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are different shapes, but the same function
+                The entries of a tuple are its modes. In a coordinate, an integer may replace a tuple; it is split into the modes of the tuple: the first
+                mode is the fastest, and the last mode is not bounded. So a layout is a function on all integers from 0 on. The values of
+                ((2,2),3):((1,6),2) are 0,1,6,7,2,3,8,9,4,5,10,11. (4):(1) and 4:1 have different shapes, but are the same function
   d@p           A stride that is a coordinate: the value is a tuple, and d is added to its entry (place) p. (4,8):(1@1,1@0) is (i, j) -> (j, i).
                 1@0@1 adds to place 0 inside place 1
   S<B,M,S>      A swizzle. The B bits from bit M + S on are XORed into the B bits from bit M on; if S < 0, the B bits from bit M on are XORed into the B bits
@@ -121,8 +121,8 @@ ERRORS
     NO_BREAK, NO_SUM   witness is an index of the second layout of a composition
     NO_COVER           (invert_and_compose) the first layout's value at the input witness is no value of the second layout; other is a value of the
                        second layout
-    NO_QUOTIENT        (divide_by) witness is an input at which the product of any quotient with the divisor would have the value other; it is -1 if
-                       the names or sizes of the dimensions do not fit
+    NO_QUOTIENT        (divide_by, quotient) witness is an input at which the product of any quotient with the divisor would have the value other; it
+                       is -1 if the names or sizes of the dimensions do not fit
     NO_INVERSE         witness is an input other than 0 whose value is 0; if it is -1, `value` is the value of no input
     NO_RECAST          has no witness
     NO_OVERLAP         (complement) has no witness, and is an exception among the refusals: the rule of sett_notation_complement has no result, but
@@ -346,8 +346,8 @@ typedef struct sett_notation {
  *     CuTe:       layouts, tuples and tiles.
  *     strides:    4x8@strides(8,1)+0.
  *     oneDNN:     16x64@aB16b, and aliases such as nChw16c.
- *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also spelled
- *                 #triton_gpu.blocked and #blocked.
+ *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts. #ttg.blocked may
+ *                 also be written #triton_gpu.blocked or #blocked.
  *     Mosaic:     64x8@TiledLayout(..). */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Write the canonical text, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length of the whole text without the
@@ -405,8 +405,8 @@ SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const 
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
 /* Return R with a(R(a(i))) = a(i). If `a` is one-to-one, R(a(i)) = i. If several layouts satisfy this law, the result is that of CuTe's rule: take
  * the leaves of `a` in the order of their strides, without strides of 0. R has a leaf (smallest stride):0 and, for each leaf, a leaf of size (next
- * stride) / (its stride); the last leaf keeps its size. The stride of a leaf of R is the product of the sizes in front of this leaf in `a`. So 4:0
- * gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. CuTe's rule
+ * stride) / (its stride); the last leaf keeps its size. The stride of a leaf of R is the product of the sizes before the corresponding leaf of
+ * `a`. So 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. CuTe's rule
  * may have no result, as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for
  * (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
@@ -465,8 +465,8 @@ SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const 
                                                    const sett_notation *index);
 /* Return `a` without nesting: its modes are the leaves of `a`. */
 SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
-/* sett_notation_get returns mode path[0], of this mode its mode path[1], and so on. sett_notation_select returns the layout of the chosen modes, in the
- * order of `chosen`. sett_notation_group returns the layout in which the modes [begin, end) are one mode. Modes are numbered from 0. */
+/* sett_notation_get returns the mode at `path`: of mode path[0], mode path[1], and so on. sett_notation_select returns the layout of the chosen modes, in
+ * the order of `chosen`. sett_notation_group returns the layout in which the modes [begin, end) are one mode. Modes are numbered from 0. */
 SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path);
 SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
@@ -490,8 +490,8 @@ SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, co
 /* Return R with linear_product(b, R) = `a`; if `right` is 1, return R with linear_product(R, b) = a. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right);
-/* Remove the input dimension and the output dimension that have this name. The layout must be the identity on them, and no other bit may touch them.
- */
+/* Remove the input dimension and the output dimension that have this name. The value in the output dimension must be
+ * equal to the input in the input dimension, and no other value may depend on this input. Otherwise, the error is NO_QUOTIENT. */
 SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
 /* Return the part of `a` that has the dimensions in a text, {in1, in2} -> {out1}. Their order is that of `a`. Bits of the other inputs are 0, and the
  * other output dimensions are dropped. */
