@@ -238,7 +238,7 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  * the next lower digit, or if both are XORs of one basis value per input bit. Most other pairs (a swizzle whose sums carry, tiles whose sizes do not
  * divide each other) are compared point by point, up to the first 2^18 points. If there are more points and the first 2^18 do not differ, the answer is
  * yes if sett_map_equal proves it (tried only for offsets, and not for CuTe layouts), and otherwise undecided. The witness of a no is the first point
- * that differs, in a's order of points: in CuTe layouts the first mode is the fastest, in arrays the last dimension. */
+ * at which the layouts differ, in a's order of points: in CuTe layouts the first mode is the fastest, in arrays the last dimension. */
 SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,

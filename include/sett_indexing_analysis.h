@@ -124,10 +124,10 @@ THE MODEL
   of the root reads. With from_root = 0, the set of a value says which elements of the root are computed from each element of
   the value. A fusion with several results has several roots, and sett_analysis_merge joins their sets. If a runtime variable
   reads a constant or an iota, also through ops that only move elements (copy, reshape, slice, ..), the variable is replaced by
-  its value. Every other variable names the value that it reads. In a composed map, the ranges and runtime variables of the map
-  that is applied second come before those of the map that is applied first. So in a map from the root, those of the edge
-  farthest from the root come first. A fusion inside a fusion is an edge without an op; its maps are the sets that were computed
-  for the inner fusion.
+  its value. Every other variable has the number of the value that it reads. In a composed map, the ranges and runtime
+  variables of the map that is applied second come before those of the map that is applied first. So in a map from the root,
+  those of the edge farthest from the root come first. A fusion inside a fusion is an edge without an op; its maps are the sets
+  that were computed for the inner fusion.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
       the values p, t, n, y are 0 to 3; the edges are 3-1, 3-2, 2-1, 1-0. From root 3, value 0 has one map, (d0, d1) -> (d1, d0)
 
@@ -406,7 +406,7 @@ typedef struct sett_analysis_graph {
 
 enum {
   SETT_ANALYSIS_MAX_LANES = 64,
-  SETT_ANALYSIS_MAX_UNITS = 17 * 64,
+  SETT_ANALYSIS_MAX_UNITS = 17 * 64, /* maximum number of transactions, or of words of banks, that one access touches */
   SETT_ANALYSIS_MAX_VARIABLES = 256,
   SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one analysis visits */
 };

@@ -65,8 +65,9 @@ THE MODEL
                 (register, lane, warp, block) to the index; a layout of shared memory goes from the offset to the index
   not 2^n       If sizes are no powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, here 32x32.
                 Registers outside the array hold no element, and the layout is printed as 24x32@#ttg.linear<{..}>. (Triton itself masks such arrays.) With
-                these sizes, a layout of shared memory is a failed layout with ERROR_POWER or ERROR_PADDED. Operations on linear layouts return
-                ERROR_KIND; questions about linear layouts answer as for a layout that is not linear. None of these errors is a refusal
+                these sizes, a layout of shared memory is a failed layout with ERROR_POWER or ERROR_PADDED. For the layout over
+                threads, operations on linear layouts return ERROR_KIND, and questions about linear layouts answer as for a layout that is not linear.
+                None of these errors is a refusal
   padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: the element that a linear layout has at offset i is at
                 i + 2 * (i / 8). This sum is not a linear layout, so the layout is kept as a function from the index to the offset. With
                 {order = [1, 0], shape = [16, 32]} instead of bases, the linear layout is row-major
@@ -420,8 +421,8 @@ enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NO
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
 /* If the tiler is a layout, return (LOGICAL) the pair (a, c), where c is the composition of the complement of `a` with the tiler: c has the offset of
- * each copy of `a`. If the tiler is a list of layouts, each mode of `a` is multiplied by its own layout. The forms are those of sett_notation_divide,
- * with `a` as the tile and c as the rest. */
+ * each copy of `a`. The bound of the complement is size(a) * cosize(tiler). If the tiler is a list of layouts, each mode of `a` is
+ * multiplied by its own layout. The forms are those of sett_notation_divide, with `a` as the tile and c as the rest. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
 /* Let (a, c) be the product of `a` and the tiler, as in sett_notation_product. Return the layout whose mode i is (mode i of `a`, mode i of c). If `raked`
@@ -475,12 +476,13 @@ SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_
                                               int64_t end);
 
 /* ---- linear layouts: the operations of Triton's LinearLayout.h; in the comments, R is the result ---- */
-/* Return R with R(x) = b(a(x)). The output dimensions of `a` are the input dimensions of `b`. */
+/* Return R with R(x) = b(a(x)). The output dimensions of `a` have the names of the input dimensions of `b`, in any order, and are not larger. Otherwise,
+ * the error is ERROR_SAME_DIMS. */
 SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
 /* Return R with R(a(x)) = x and a(R(y)) = y. */
 SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
 /* Return R with b(R(x)) = a(x). Input bits of `b` that no value of `a` needs are 0 in R. The function refuses if some value of `a` is not a
- * value of `b`. */
+ * value of `b`. The output dimensions of `a` have the names of those of `b`, and are not larger. Otherwise, the error is ERROR_SAME_DIMS. */
 SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b);
 /* Return the layout that has the bits of `b` above those of `a`, in input and output dimensions of the same name. Dimensions that only one of the two
@@ -518,7 +520,7 @@ SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* A layout of shared memory through which elements move from distribution `store` to distribution `load`: a warp of `store` writes the elements, and a
  * warp of `load` reads them. Both are linear layouts from register, lane and other inputs to the same output dimensions. `bits`, the size of an
- * element, is a power of two up to 128. An access is a vector of up to 16 bytes. The function chooses which registers form a vector. In both
+ * element, is a power of two up to 128. An access is a vector of up to 16 bytes. sett_notation_shared chooses which registers form a vector. In both
  * distributions, all elements of a vector are in one thread, and no other input bit changes the position inside the vector.
  *     store_turns, load_turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of
  *                               4 bytes. In one turn, each bank serves one word.
