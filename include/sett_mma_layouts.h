@@ -45,8 +45,9 @@ THE MODEL
   Each lane holds the elements that IREE's table (commit b48a5955) gives it. The vendors' documents agree with the table for
   every lane and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the
   documents that could not be verified.
-    order of k: in each lane and slot, A and B have the same k, both here and in the documents. The k of this header differs
-      from the k of the documents; this does not change the product. In the documents, k of lane l and slot s is
+    order of k: for the instructions listed here, the k of this header differs from the k of the documents. This does not change
+      the product, because A and B have the same k in each lane and slot, both in this header and in the documents. In the
+      documents, k of lane l and slot s is
       16 * (l div 16) + s mod 16 + 64 * (s div 16)   MFMA_F32_16x16x128_*
       16 * (l div 32) + s mod 16 + 32 * (s div 16)   MFMA_F32_32x32x64_*
       8 * (l div 16) + s mod 8 + 16 * (s div 8)      WMMA_*_16x16x32_* WMMA_*_16x16x64_* WMMA_*_16x16x128_*
@@ -61,9 +62,9 @@ THE MODEL
       the documents are right, the scale in a lane does not belong to all values in this lane, and f8 values loaded by the
       layouts of this header are multiplied by wrong scales. Sources disagree on this, so test it on your device.
     slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K8_F64_F64 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
-      In IREE's table, the outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout returns
-      a layout in the order of PTX, whose batch tile is the K part of the outer tile. In both orders, a lane holds the same
-      elements.
+      In sett_mma_layout, as in IREE's table, the outer tile is in row-major order; PTX numbers registers along M first.
+      sett_mma_ptx_layout returns a layout in the order of PTX, whose batch tile is the K part of the outer tile. In both
+      orders, a lane holds the same elements.
         m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    IREE:     row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
                                                             PTX:      row 0 k 0,1 | row 8 k 0,1 | row 0 k 8,9 | row 8 k 8,9
     slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* follow the documents here, and differ from IREE's table. Slots are the
@@ -186,8 +187,8 @@ HISTORY
   X(MMA_SYNC_8, ACC, "MN", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)
 /* clang-format on */
 
-/* The columns are: name; group; family; IREE's number of the instruction; number of lanes of a subgroup; M, N, K; number of blocks; types of A, B, C.
- * */
+/* The columns are: name; group; family; IREE's number of the instruction in its family (0 in family PTX); number of lanes of a subgroup; M, N, K;
+ * number of blocks; types of A, B, C. */
 /* clang-format off */
 #define SETT_MMA_INTRINSICS(X)                                                                                       \
   X(MFMA_F32_16x16x4_F32, MFMA_16, MMA, 0x1010, 64, 16, 16, 4, 1, "f32", "f32", "f32")                               \
@@ -328,6 +329,7 @@ HISTORY
 
 /* The operands: A, B, C, the scales of A, the scales of B. */
 enum { SETT_MMA_LHS, SETT_MMA_RHS, SETT_MMA_ACC, SETT_MMA_LHS_SCALE, SETT_MMA_RHS_SCALE, SETT_MMA_OPERAND_COUNT };
+/* The families: three enumerations of IREE (matrix instructions; virtual ones, which IREE makes of other instructions; block-scaled ones), and PTX. */
 enum { SETT_MMA_FAMILY_MMA, SETT_MMA_FAMILY_VIRTUAL, SETT_MMA_FAMILY_SCALED, SETT_MMA_FAMILY_PTX };
 enum {
   SETT_MMA_GROUP_OPAQUE,
@@ -358,7 +360,7 @@ enum {
 typedef struct sett_mma_intrinsic {
   const char *name; /* NULL if there is no instruction with this number */
   int family, group;
-  int code;          /* IREE's number of the instruction */
+  int code;          /* IREE's number of the instruction in its family; 0 in family PTX */
   int subgroup_size; /* number of lanes of a subgroup */
   int m, n, k, blocks;
   const char *type[3]; /* element types of A, B and C */

@@ -3,9 +3,9 @@
 
 WHAT
   Two tables say which element each register of each thread holds, before and after a move. This header plans the move: by renaming registers, by
-  shuffles within warps, or through shared memory. It counts shuffles, selects, bytes, barriers and bank conflicts. It writes the plan as code: as a
-  C function over the registers of all threads, or as a CUDA device function. The counts are those of this code. sett_any_move in sett.h makes the
-  tables from layouts. The header needs no allocator and no library.
+  shuffles within warps, or through shared memory. It writes the plan as code: as a C function over the registers of all threads, or as a CUDA device
+  function. It counts the shuffles, selects (choices between two registers), bytes of shared memory, barriers and bank conflicts of this code.
+  sett_any_move in sett.h makes the tables from layouts. The header needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -50,12 +50,12 @@ THE MODEL
               A word is one element of 64 or 32 bits, two 16-bit elements of any two registers, or four 8-bit elements. A step is one shuffle, which
               moves 32 bits per lane, or two shuffles for a 64-bit element
   shared      The threads store a, wait at a barrier, and load b. If each thread finds its elements in its warp, a barrier of the warp is enough.
-              One access moves up to 16 bytes per thread. Lanes are served in groups that access 128 bytes (32 lanes of up to 4 bytes, 16 lanes
-              of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the largest
-              number of different words that it accesses in one bank. Turns after the first are conflicts.
-              The place of an element is its row-major number in some order of the dimensions, after padding or a swizzle (an XOR of bits of the
-              place). For linear layouts, sett_any_move also tries the places that sett_notation_shared computes. The cheapest places are taken;
-              LIMITS says which are tried
+              One access moves up to 16 bytes per thread. Lanes are served in groups that access at most 128 bytes (32 lanes of up to 4 bytes,
+              16 lanes of 8, 8 lanes of 16). In one turn, each of the 32 banks serves one word of 4 bytes. So a group takes as many turns as the
+              largest number of different words that it accesses in one bank. Turns after the first are conflicts.
+              The place of an element is its row-major number among the elements of a, in some order of the dimensions, after padding or a swizzle
+              (an XOR of bits of the place). For linear layouts (see sett_notation.h), sett_any_move also tries the places that
+              sett_notation_shared computes. The cheapest places are taken; LIMITS says which are tried
   cost        The cost is counted per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a
               barrier of a warp 8. Registers are used whenever possible, and shuffles if they cost no more than shared memory
   least       A lower bound on the shuffles of any plan by shuffles, also of plans that pass elements through other threads. In one shuffle, a thread
@@ -74,8 +74,8 @@ FUNCTIONS
 LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   1 moves      after the code has run, every register of b that has an element in table b holds this element.
   2 counts     selects, bytes, barriers and conflicts are those of the code, counted when it runs; so are shuffles, unless kind is SETT_MOVE_SHARED.
-  3 least      no plan by shuffles has fewer shuffles than least; for 4 lanes, all direct plans are tried. shuffles = least for 32 and 64 bits without
-               copies.
+  3 least      no plan by shuffles has fewer shuffles than least; the tests try all direct plans for 4 lanes. shuffles = least for 32 and 64 bits
+               without copies.
   4 no         a "no" names two numbers that differ (of lanes, warps or dimensions, or the sizes of a dimension), an element that no register of a
                holds, or an element that only another thread block holds (in sett_any_move, for layouts over several thread blocks).
 
@@ -97,11 +97,11 @@ ERRORS
   The error is part of the record: move.error and table.error. A failed table gives a failed move. A no with a reason is an answer, not an error.
 
 LIMITS
-  The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The code is
-  CUDA for 32 lanes, and HIP for 64. The search for places in shared memory tries one row-major order for each dimension, with this dimension last. In each order
-  it tries these places: unpadded; padded by 2^k elements after each row, or after each 128 bytes; with a swizzle of CuTe
-  that has a positive shift and moves elements only within blocks of 128 bytes. The search stops early if it finds places without conflicts at which
-  16-byte accesses move all registers. Places that were not tried may cost less.
+  The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The C function
+  exists for any number of lanes. The device function exists only for 32 lanes, in CUDA, and for 64 lanes, in HIP. The search for places in shared
+  memory tries one row-major order for each dimension, with this dimension last. In each order it tries these places: unpadded; padded by 2^k elements
+  after each row, or after each 128 bytes; with a swizzle of CuTe that has a positive shift and moves elements only within blocks of 128 bytes. The
+  search stops early if it finds places without conflicts at which 16-byte accesses move all registers. Places that were not tried may cost less.
 
 HISTORY
   0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -186,9 +186,11 @@ typedef struct sett_move {
    * SETT_MOVE_SHARED, the code has no shuffles, and these numbers are those of the plan that costs more. Both are 0 if `kind` is SETT_MOVE_REGISTERS,
    * and -1 if a value comes from another warp */
   int shuffles, least;
-  int steps;     /* number of steps; a step shuffles a whole element, or a word of several elements */
+  /* number of steps, 0 if the code has no shuffles; a step shuffles a whole element, or a word of several elements */
+  int steps;
   int64_t bytes; /* bytes of shared memory */
-  /* `barriers` counts barriers of the block. It is 0 if `kind` is SETT_MOVE_SHARED and a barrier of the warp is enough */
+  /* `barriers` counts barriers of the block. It is 0 if `kind` is SETT_MOVE_SHARED and a barrier of the warp is enough. `stores` and `loads` count the
+   * accesses of shared memory, which are the entries of `store` and `load` below */
   int barriers, stores, loads;
   int64_t turns, conflicts;
   int order; /* the dimension that is contiguous in shared memory */
@@ -198,35 +200,38 @@ typedef struct sett_move {
   int padding, every; /* each group of `every` elements is followed by `padding` unused elements */
   int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
   /* `cost` of this plan, and `other`, the cost of the best plan of the other kind (shuffles or shared memory), in quarters of a turn (a pass over the
-   * banks of shared memory) per warp; `other` is -1 if there is no plan of that kind */
+   * banks of shared memory) per warp; `other` is -1 if there is no plan of that kind, or if `kind` is SETT_MOVE_REGISTERS */
   int cost, other;
   /* held[thread * to + register] is a register of `a` in the same thread that has the value of this register of `b`. -1: the value comes from a
    * received word, or, with shared memory, no register of the thread has it */
   const int32_t *held;
-  const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
+  /* lane[step * threads + thread] is the lane whose word this thread receives. `lane`, `sent` and `got` are NULL if `kind` is not SETT_MOVE_SHUFFLES */
+  const int32_t *lane;
   /* sent[(step * parts + part) * threads + thread] is the register of `a` that the thread puts into this part of its word; -1 means any. A word has
    * parts = 4 elements of 8 bits, 2 of 16 bits, or else 1 */
   const int32_t *sent;
   /* got[thread * to + register] is the part of a received word that this register of `b` gets, as the number step * parts + part. It is used where
    * `held` is -1 */
   const int32_t *got;
+  /* the accesses of shared memory, in the order of the code; NULL if `kind` is not SETT_MOVE_SHARED */
   const sett_move_access *store, *load;
 } sett_move;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* Return the cheapest plan found that moves elements of `bits` bits from `a` to `b`. A cheaper plan may exist (see "least" in THE MODEL, and LIMITS).
- * The answer is no if `b` needs an element that `a` does not have, or if the numbers of lanes or warps, or the arrays, differ. */
+ * The plan points into the memory of the arena, but not to `a` and `b`. The answer is no if `b` needs an element that `a` does not have, or if the
+ * numbers of lanes or warps, or the arrays, differ. */
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
-/* Write the plan as the code of a function with this name, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length
- * of the whole text without its zero byte. The text is empty, and the length is 0, if there is no plan, or if the code is for CUDA and a warp does not
- * have 32 or 64 lanes. T is unsigned char, unsigned short, unsigned or unsigned long long, for elements of 8, 16, 32 or 64 bits. THREADS is the number
- * of threads, move->lanes * move->warps; FROM is move->from, and TO is move->to. The memory of `a` and `b` must not overlap. The text has the macros
- * that the function uses, each inside #ifndef; constant tables named NAME_0, NAME_1, ..; and the function. A caller may define the macros before the
- * text, for instance to count operations. In C and in CUDA, macros of the same name have different arguments, so the two texts do not fit into one
- * file.
+/* Write the plan as the code of a function with this name, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the
+ * length of the whole text without its zero byte. form is SETT_MOVE_C or SETT_MOVE_CUDA. The text is empty, and the length is 0, if there is no
+ * plan, or if the code is for CUDA and a warp does not have 32 or 64 lanes. T is unsigned char, unsigned short, unsigned or unsigned long long, for
+ * elements of 8, 16, 32 or 64 bits. THREADS is the number of threads, move->lanes * move->warps; FROM is move->from, and TO is move->to. The memory
+ * of `a` and `b` must not overlap. The text has the macros that the function uses, each inside #ifndef; constant tables named NAME_0, NAME_1, ..;
+ * and the function. A caller may define the macros before the text, for instance to count operations. In C and in CUDA, macros of the same name have
+ * different arguments, so the two texts do not fit into one file.
  *     C:     void NAME(const T a[THREADS][FROM], T b[THREADS][TO]).
  *            a[t] and b[t] are the registers of thread t. The function runs each step for all threads, then the next. The array `memory`, which stands
  *            for shared memory, is static in the function. So no two calls of a function that uses it may run at the same time. Macros:

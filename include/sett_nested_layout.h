@@ -63,8 +63,8 @@ THE MODEL
     thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners per element (0..15 hold the same)
   A stride of 0 with a tile larger than 1 is allowed, as in IREE's tests. The digit is then always 0, so elements with another
   digit have no owner, and the layout is marked as incomplete. The stride of a tile of 1 has no meaning and is set to 0.
-  The ids have a *period*: it is the largest stride * tile, or 1 if no id has a digit. Ids that differ by a multiple of the
-  period hold the same elements.
+  The subgroup ids and the thread ids each have a *period*: the largest stride * tile of the digits that come from this id, or 1
+  if there are none. Ids that differ by a multiple of the period hold the same elements.
 
   Order of subgroups. IREE's documentation of nested layouts (below: the document) distributes a 4x2 array with
   subgroup_tile = [4, 2], strides = [1, 4] over subgroups:
@@ -75,7 +75,7 @@ THE MODEL
   In row-major order this is 0,4,1,5,2,6,3,7. The document also says that with only four subgroups, subgroup x mod 4 computes
   the part of subgroup x. The document's own formula contradicts this: s1 = (subgroup / 4) mod 2 is 0 for all four, so no
   subgroup computes the right column (4, 5, 6, 7). sett_nested_held returns the number of elements that a machine computes,
-  here half of them. If there are more than 8 subgroups, subgroup x repeats the work of subgroup x mod 8.
+  here half of the elements. If there are more than 8 subgroups, subgroup x repeats the work of subgroup x mod 8.
 
   Threads, with outer_tile = [2, 1], thread_tile = [2, 5], thread_strides = [5, 1]: a 2x5 layout, duplicated to 4x5:
        0  1  2  3  4      outer digit 0
@@ -394,7 +394,7 @@ SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_
 SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
 /* The subgroup tiles of all dimensions, then the batch, outer, thread and element tiles: 5 * rank entries. */
 SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape);
-/* The tiles of dimension dim, from subgroup to element: 5 entries. */
+/* The tiles of dimension dim, from subgroup to element: 5 entries, or 0 if there is no dimension dim. */
 SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
 /* Return the number of elements of the whole vector. */
@@ -445,8 +445,8 @@ SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_
                                   int64_t *subgroup, int64_t *thread, int64_t *slot);
 /* Return the number of triples (subgroup, thread, slot) in one period of the ids, or SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
-/* Write tables with the element of every slot and the owners of every element, for one period of the ids. The number of a slot is
- * (subgroup * threads + thread) * slots + slot; the number of an element is row-major.
+/* Write tables with the element of every slot and the owners of every element, for one period of the ids. In these tables, slot s of a thread has the
+ * number (subgroup * threads + thread) * slots + s, and the number of an element is row-major.
  *     element[slot number]:  the element in this slot.
  *     owner[element]:        the smallest number of a slot that holds the element, or -1.
  *     next[slot number]:     the next larger number of a slot that holds the same element, or -1.
@@ -495,8 +495,9 @@ typedef struct sett_nested_counts {
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
 
-/* Return the plan of offset = sum of strides[d] * index[d]. If strides is NULL, strides[d] are the row-major strides of the vector. The strides of
- * the layout, its number of slots and all offsets must fit in 32 bits; otherwise the plan's error is SETT_NESTED_ERROR_PLAN. */
+/* Return the plan of offset = sum of strides[d] * index[d]. If strides is NULL, strides[d] are the row-major strides of the vector. All strides, the
+ * number of slots and all offsets must fit in 32 bits, and the plan must need at most SETT_NESTED_PLAN_TERMS terms; otherwise the plan's error is
+ * SETT_NESTED_ERROR_PLAN. */
 SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)

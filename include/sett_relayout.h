@@ -63,9 +63,9 @@ HOW
   digits of both layouts are refined to common digits: a dimension cut by 8 in one layout and by 2 in the other has the digits
   i mod 2, i mod 8 / 2 and i / 8. This gives loops with constant strides on both sides. If the size of a dimension is no
   multiple of a digit's block (the number of indices from one value of the digit to the next), the dimension is cut into whole
-  blocks and a smaller rest. If digits do not divide each other (tiles of 6 and of 4), they become one digit whose offsets are
-  computed, once for each run. If a layout has no digits, or if both layouts combine the same dimensions by * in different
-  ways, one position is moved after another, with divisions.
+  blocks and a smaller rest. If digits do not divide each other (tiles of 6 and of 4), they become one digit without a stride:
+  the offset of each of its values is computed by divisions. If a layout has no digits, or if both layouts combine the same
+  dimensions by * in different ways, one position is moved after another, with divisions.
 
   A loop that is contiguous on both sides is copied as a run. If different loops are contiguous in the two layouts, rows are
   interleaved or split ((2,1) and (4,1) tiles), or square blocks are transposed in registers. Squares of 8- and 16-bit
@@ -74,11 +74,11 @@ HOW
   of the source, the loop with the smallest stride innermost.
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
-  sett_relayout_run ends with the memory fence that these stores need. The order of the reads is the one that was fastest in
-  measurements: on Intel processors, several rows are read or written by turns, a burst of 256 bytes to 2 KiB of one row, then
-  a burst of the next row; on other processors, reads have the order of the source, and the rows and squares that are read next
-  are prefetched. After sett_relayout_prepare, a caller may set plan.streams (1: streaming stores) and plan.bursts (1: rows by
-  turns, in bursts) to 0 or 1.
+  sett_relayout_run ends with the memory fence that these stores need. For large destinations, the order of the accesses
+  depends on the processor; each order was the fastest in measurements. On Intel processors, several rows are read or written
+  by turns: a burst of 256 bytes to 2 KiB of one row, then a burst of the next row. On other processors, reads have the order
+  of the source, and the rows and squares that are read next are prefetched. After sett_relayout_prepare, a caller may set
+  plan.streams (1: streaming stores) and plan.bursts (1: rows by turns, in bursts) to 0 or 1.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan
@@ -146,7 +146,7 @@ HISTORY
   X(ERROR_LARGE, "expected arrays of less than 2^60 bytes")
 
 enum {
-  SETTP_RELAYOUT_FIRST = 999, /* error codes continue those of sett_tile.h */
+  SETTP_RELAYOUT_FIRST = 999, /* error codes begin at 1000; those of sett_tile.h are smaller */
 #define SETTP_RELAYOUT_ENUM(name, text) SETT_RELAYOUT_##name,
   SETT_RELAYOUT_ERRORS(SETTP_RELAYOUT_ENUM)
 #undef SETTP_RELAYOUT_ENUM
@@ -159,11 +159,11 @@ enum {
   SETTP_RELAYOUT_LEVELS = 96, /* maximum number of common digits of all dimensions */
   SETTP_RELAYOUT_LOOPS = SETTP_RELAYOUT_LEVELS + 4,
   SETTP_RELAYOUT_CHOSEN = 8,
-  /* if several rows are read in turn: number of bytes that are read from a row before the next one */
+  /* if several rows are read in turn: number of bytes that are read from a row before the next row is read */
   SETTP_RELAYOUT_BURST = 1024,
-  /* if rows are interleaved: number of bytes that are read from a row before the next one */
+  /* if rows are interleaved: number of bytes that are read from a row before the next row is read */
   SETTP_RELAYOUT_ZIPPED = 256,
-  /* if several rows are written in turn: number of bytes that are written to a row before the next one */
+  /* if several rows are written in turn: number of bytes that are written to a row before the next row is written */
   SETTP_RELAYOUT_WRITE = 2048,
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,

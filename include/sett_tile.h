@@ -191,8 +191,8 @@ RELATIONS
 FORMATS
   sett_tile_formats knows these formats of TPUs, which are those of XLA's document on tiled layouts. It writes the shape
   without tiles, then the shape in every format for its element size, each with the fraction of padding (f32[3,200]: 71% in
-  8x128, 41% in 4x128).
-    32-bit types   (8,128); (4,128) if the second most minor dimension is 3 or 4, (2,128) if it is 1 or 2
+  8x128, 41% in 4x128). It marks the format that the document chooses; an option is never marked.
+    32-bit types   (2,128) is chosen if the second most minor dimension is at most 2, (4,128) if it is 3 or 4, else (8,128)
     16-bit types   (8,128)(2,1)      the document names only bf16
     8-bit types    (8,128)(4,1)      for pred, whose elements are bytes, (32,128)(32,1) with E(1) is an option
   Only sett_tile_formats depends on this list; all other functions take any layout.
@@ -739,7 +739,7 @@ typedef struct sett_tile_summary {
   int64_t column;
   int64_t consumed; /* number of bytes of the text that belong to the shape */
   int64_t leaves;   /* number of arrays, buffers, tokens and opaque values */
-  /* sum over all arrays and buffers; SETT_TILE_UNKNOWN if an array is unbounded, or if the shape is a single token or opaque value */
+  /* sum of sett_tile_bytes over all arrays and buffers; SETT_TILE_UNKNOWN if an array is unbounded, or if the shape is a single token or opaque value */
   int64_t bytes;
 } sett_tile_summary;
 
@@ -791,7 +791,7 @@ typedef struct sett_tile_iterator {
   int error;
   int32_t state, loops; /* loops: number of loops; 0 if positions are computed from the plans */
   int64_t at, other;    /* position of the element in the layout that gives the order, and in the other layout */
-  /* number of elements, from this one on, whose positions are at_stride and other_stride apart */
+  /* number of elements, from the current element on, whose positions are at_stride and other_stride apart */
   int64_t run;
   int64_t at_stride, other_stride; /* strides of the positions within the run */
   int64_t gap;                     /* padding positions between the previous element and `at` */
@@ -845,8 +845,9 @@ typedef struct sett_tile_answer {
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))). The first transpose (`first`) leads from shape `from` to shape `before`, the reshape to `after`, and
- * the second transpose (`second`) to `to`. Dimension i of the result of a transpose is dimension first[i] or second[i] of its operand. A transpose
- * that a form does not have is the identity. With SETT_TILE_NO_FORM, only `answer` has a meaning. */
+ * the second transpose (`second`) to `to`. Dimension i of the result of a transpose is dimension first[i] or second[i] of its operand. In the form
+ * SETT_TILE_RESHAPE, both transposes are the identity; in SETT_TILE_TRANSPOSE, the second is, and the reshape changes no dimension. With
+ * SETT_TILE_NO_FORM, only `answer` has a meaning. */
 enum { SETT_TILE_NO_FORM, SETT_TILE_RESHAPE, SETT_TILE_TRANSPOSE, SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE };
 typedef struct sett_tile_decomposition {
   sett_tile_answer answer;
@@ -947,7 +948,8 @@ SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
 SETT_PUBLIC int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
 
 /* Return an iterator that stands before the first element. It visits all elements in the order of their positions in `order` (field at), and gives
- * their positions in `other`. Both plans must have the same dimensions, and must exist as long as the iterator. Types are not compared. */
+ * their positions in `other`. Both plans must exist as long as the iterator. If their dimensions differ, the iterator's error is
+ * SETT_TILE_ERROR_DIMS. A failed iterator visits no element. Types are not compared. */
 SETT_PUBLIC sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
 /* Restart the iterator with the elements at positions first .. last - 1 of `order`; positions that do not exist are left out. Threads can share an
  * array: each takes a copy of the iterator and its own slice. A slice costs one division per digit. */
@@ -995,8 +997,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
-/* Decide if a buffer of shape `a` is, without any change, a buffer of shape `b`; see RELATIONS in the manual. sett_tile_same_bytes compares as with
- * SETT_TILE_SAME_BITS. The argument `types` of the other functions is SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE. */
+/* Decide if a buffer of shape `a` is, without any change, a buffer of shape `b`; see RELATIONS in the manual. The argument `types` of some functions is
+ * SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE; functions without it compare as with SETT_TILE_SAME_BITS. */
 SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types);
