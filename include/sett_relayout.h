@@ -75,7 +75,7 @@ HOW
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
   sett_relayout_run ends with the memory fence that these stores need. For large destinations, the order of the accesses
-  depends on the processor; each order was the fastest in measurements. On Intel processors, several rows are read or written
+  depends on the processor; each was the fastest there in measurements. On Intel processors, several rows are read or written
   by turns: a burst of 256 bytes to 2 KiB of one row, then a burst of the next row. On other processors, reads have the order
   of the source, and the rows and squares that are read next are prefetched. After sett_relayout_prepare, a caller may set
   plan.streams (1: streaming stores) and plan.bursts (1: rows by turns, in bursts) to 0 or 1.

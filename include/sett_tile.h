@@ -192,7 +192,7 @@ FORMATS
   sett_tile_formats knows these formats of TPUs, which are those of XLA's document on tiled layouts. It writes the shape
   without tiles, then the shape in every format for its element size, each with the fraction of padding (f32[3,200]: 71% in
   8x128, 41% in 4x128). It marks the format that the document chooses; an option is never marked.
-    32-bit types   (2,128) is chosen if the second most minor dimension is at most 2, (4,128) if it is 3 or 4, else (8,128)
+    32-bit types   if the second most minor dimension is missing or at most 2: (2,128); if it is 3 or 4: (4,128); else (8,128)
     16-bit types   (8,128)(2,1)      the document names only bf16
     8-bit types    (8,128)(4,1)      for pred, whose elements are bytes, (32,128)(32,1) with E(1) is an option
   Only sett_tile_formats depends on this list; all other functions take any layout.
@@ -739,7 +739,8 @@ typedef struct sett_tile_summary {
   int64_t column;
   int64_t consumed; /* number of bytes of the text that belong to the shape */
   int64_t leaves;   /* number of arrays, buffers, tokens and opaque values */
-  /* sum of sett_tile_bytes over all arrays and buffers; SETT_TILE_UNKNOWN if an array is unbounded, or if the shape is a single token or opaque value */
+  /* sum of sett_tile_bytes over all arrays and buffers; SETT_TILE_UNKNOWN if an array is unbounded, or if the shape is a single token or opaque
+   * value */
   int64_t bytes;
 } sett_tile_summary;
 
