@@ -98,7 +98,8 @@ LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
   3 same           (tests/layouts/test_convert.py) a yes or no of sett_any_same agrees with an enumeration of all points. A witness is the
                    first point at which the layouts differ.
   4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function. Converting it back to the first
-                   notation is never answered by no, except for padded layouts of Triton and for several swizzles of CuTe. The values in a no are values of the given layout.
+                   notation is never answered by no, except for padded layouts of Triton and CuTe layouts with several swizzles. The values in a no
+                   are values of the given layout.
   5 physical       (tests/algebra/physical_test.c) sett_layout_physical relates the same positions as plain loops that compute the op,
                    from output to operand and back. It does not relate padding to anything.
   6 move           (tests/layouts/test_move.py) sett_any_move returns the plan that sett_move_plan makes from tables (sett_move_table) of
@@ -285,8 +286,8 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  *                              the fastest.
  * Ids of IREE wrap. In the other layouts, a thread beyond the last holds no element, so the numbers of warps may differ, and the threads of a CuTe
  * layout need not fill their warps. If an array's sizes are not powers of two, a register of a Triton layout holds no element if its index is outside
- * the array. The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, or if an element moves to another block. If two
- * blocks move differently, the error is SETT_MOVE_ERROR_BLOCKS. */
+ * the array. The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, or if an element moves to another block.
+ * If two blocks move differently, the error is SETT_MOVE_ERROR_BLOCKS. */
 SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
 /* A reorder: how an array in memory moves from layout a to layout b. The shapes `from` and `to` are a and b, converted to arrays of XLA.

@@ -431,13 +431,13 @@ typedef struct sett_analysis_memory {
   int64_t width; /* elements of one access, which begins at a position that is a multiple of width; 0 means 1 */
 } sett_analysis_memory;
 
-/* Result of sett_analysis_coalesced. A lane is active if its point is in the map's domain. An access is made by one warp, at one
- * combination of values of the other variables. The first warp has the first `lanes` values of the map's first dimension, the second warp has the next
- * `lanes` values, and so on. Accesses without an active lane are not counted.
+/* Result of sett_analysis_coalesced. A lane is active if its point is in the map's domain. An access is made by one warp, at one combination of
+ * values of the other variables. The first warp has the first `lanes` values of the map's first dimension, the second warp has the next `lanes`
+ * values, and so on. Accesses without an active lane are not counted.
  *     warps:                             number of accesses.
  *     bits, transactions, least:         sums over all accesses. bits counts an element once per access. least is the fewest transactions that could
  *                                        transfer these elements.
- *     worst, worst_least, worst_bits:    transactions, least and bits of the worst access: the first with the largest value of transactions - least.
+ *     worst, worst_least, worst_bits:    transactions, least and bits of the worst access, the first in which transactions exceeds least the most.
  *     strided, stride:                   strided is 1 if lane 0 of the worst access is active and each further active lane is `stride` elements after
  *                                        the active lane before it.
  *     group, apart:                      group is 0, except if all lanes of the worst access are active and form at least two groups of `group`

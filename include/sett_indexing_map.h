@@ -510,7 +510,7 @@ SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_ma
  *     exact[i]:  1 if result i takes the values lo and hi.
  *     count:     the number of distinct images, or -1; reason says why.
  *     product:   1 if the image is the product of the sets lo, lo + modulus, .., hi of all results. Each set is then exact.
- * Law: count equals that of an enumeration, and the product contains exactly the enumerated images.
+ * Law: count, unless it is -1, equals that of an enumeration, and the product contains exactly the enumerated images.
  *     (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]     [0, 24] x [0, 21] by 3, 200 points */
 typedef struct sett_map_footprint {
   int results;

@@ -347,8 +347,8 @@ typedef struct sett_notation {
  *     CuTe:       layouts, tuples and tiles.
  *     strides:    4x8@strides(8,1)+0.
  *     oneDNN:     16x64@aB16b, and aliases such as nChw16c.
- *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts. #ttg.blocked may
- *                 also be written #triton_gpu.blocked or #blocked.
+ *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts. #ttg. may also
+ *                 be written #triton_gpu. or #, as in #blocked.
  *     Mosaic:     64x8@TiledLayout(..). */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Write the canonical text, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length of the whole text without the
@@ -407,9 +407,9 @@ SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, con
 /* Return R with a(R(a(i))) = a(i). If `a` is one-to-one, R(a(i)) = i. If several layouts satisfy this law, the result is that of CuTe's rule: take
  * the leaves of `a` in the order of their strides, without strides of 0. R has a leaf (smallest stride):0 and, for each leaf, a leaf of size (next
  * stride) / (its stride); the last leaf keeps its size. The stride of a leaf of R is the product of the sizes before the corresponding leaf of
- * `a`. So 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. CuTe's rule
- * may have no result, as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for
- * (3,5):(6,2). */
+ * `a`. So 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists.
+ * CuTe's rule may have no result, as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does
+ * for (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* Compose `a` with (tiler, complement of the tiler in the shape of `a`). If the tiler is a layout, the result (LOGICAL) is (tile, rest). If the tiler
@@ -492,8 +492,8 @@ SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, co
 /* Return R with linear_product(b, R) = `a`; if `right` is 1, return R with linear_product(R, b) = a. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right);
-/* Remove the input dimension and the output dimension that have this name. The value in the output dimension must be
- * equal to the input in the input dimension, and no other value may depend on this input. Otherwise, the error is NO_QUOTIENT. */
+/* Remove the input dimension and the output dimension that have this name. The value in the output dimension must be equal to the input in the
+ * input dimension, and no other value may depend on this input. Otherwise, the error is NO_QUOTIENT. */
 SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
 /* Return the part of `a` that has the dimensions in a text, {in1, in2} -> {out1}. Their order is that of `a`. Bits of the other inputs are 0, and the
  * other output dimensions are dropped. */
