@@ -13,7 +13,7 @@ from gen.certify.reader import Reader
 from gen.certify.programs import Call, Program
 from gen.certify.queries import Failure, Questions
 from gen.certify.semantics import Meant, Semantics
-from gen.certify.smt import Solvers
+from gen.certify.smt import Answer, Solvers
 from gen.certify.text import FAULTS, Preprocessor, Unknown, fault
 from gen.certify.types import Int
 from gen.certify.values import Access, Memory
@@ -97,8 +97,9 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
         return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
     walk = Walk(reader, target)
     calls: "List[Call]" = []
+    known: "Dict[str, Answer]" = {}    # the launches of a program ask some queries again
     for launch in launches:
-        solvers = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}")
+        solvers = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}", known=known)
         verdicts.append(Verdict(launch["kernel"], view, "PROVED", 0, 0.0, file))
         calls.append(Call(None, solvers, verdicts[-1].failures))
         _asked(walk, launch, places, calls[-1], verdicts[-1])
@@ -198,7 +199,11 @@ def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapp
             at = error.at
             calls[-1].failures.append(Failure("unknown", error.message, at.line if at else 0, at.column if at else 0))
             return
-    Program(calls, in_place).follow(tree)
+    try:
+        Program(calls, in_place).follow(tree)
+    except Unknown as error:    # the solvers' time: it is not known which calls were followed
+        for call in calls:
+            call.failures.append(Failure("unknown", error.message, 0, 0))
 
 
 Done = Tuple[Verdict, Solvers, List[Access]]

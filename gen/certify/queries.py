@@ -17,6 +17,7 @@ from gen.certify.values import Access, Found, Memory, Obligation
 Values = Dict[str, Dict[Atom, int]]
 TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
+FEW_PLACES = 250_000         # number of written places that are enumerated before any query
 MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
 
 
@@ -677,12 +678,17 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
         total = sum((count or 0) * a.width * a.unit for count, a in zip(counts, writes))
         if total < bytes_of:
             return True, f"{total} of {bytes_of} bytes are written at most"
+        if _points(writes) <= FEW_PLACES:
+            return _enumerated(writes, bytes_of)
         exact = total == bytes_of
         if exact and _apart(writes, solvers, quick=True):
             return False, ""
-    if _covers(writes, bytes_of, solvers) or exact and _apart(writes, solvers):
+    if _covers(writes, bytes_of, solvers, quick=True):
         return False, ""
-    return _enumerated(writes, bytes_of)
+    lacks, why = _enumerated(writes, bytes_of)    # this takes less time than a slow query
+    if why and not lacks and (_covers(writes, bytes_of, solvers) or exact and _apart(writes, solvers)):
+        return False, ""
+    return lacks, why
 
 
 def _apart(writes: "Sequence[Access]", solvers: Solvers, quick: bool = False) -> bool:
@@ -709,10 +715,11 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers, quick: bool = False) ->
     return True
 
 
-def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool:
+def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers, quick: bool = False) -> bool:
     """Return true if each element is proved to be written by some step of some write. A guess of this step is computed
     from the element: the element's offset is divided by the strides of the ids and steps, in descending order. The
-    solver checks that the guessed step exists and writes the element. So a wrong guess proves nothing.
+    solver checks that the guessed step exists and writes the element. So a wrong guess proves nothing. quick: return
+    false if this is not proved in a short time.
     """
     unit = gcd(*(a.unit for a in writes))
     printer, misses = Printer(), []
@@ -726,7 +733,7 @@ def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool
     lines = ["(<= 0 element)", f"(< element {bytes_of // unit})", *misses]
     name = writes[0].memory.name
     return solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
-                       f"an element of {name} is left out").kind == "proved"
+                       f"an element of {name} is left out", quick).kind == "proved"
 
 
 def reached(read: Access, writes: "Sequence[Tuple[Access, AbstractSet[Atom]]]", solvers: Solvers) -> bool:
@@ -924,16 +931,22 @@ def _interval(group: "Set[Atom]", conditions: "Sequence[Condition]") -> "Optiona
     return max(0, hi - lo + 1)
 
 
-def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]":
-    """Enumerate all places that are written. Return the same two values as `_covered`."""
-    unit = gcd(*(a.unit for a in writes), bytes_of)
-    written = bytearray(bytes_of // unit) if bytes_of // unit <= 64 * MOST_POINTS else None
+def _points(writes: "Sequence[Access]") -> int:
+    """Return the number of steps of all writes together, without regard to their conditions."""
     points = 0
     for access in writes:
         size = 1
         for atom in terms.all_free([access.offset, *access.path]):
             size *= atom.hi - atom.lo + 1
         points += size
+    return points
+
+
+def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]":
+    """Enumerate all places that are written. Return the same two values as `_covered`."""
+    unit = gcd(*(a.unit for a in writes), bytes_of)
+    written = bytearray(bytes_of // unit) if bytes_of // unit <= 64 * MOST_POINTS else None
+    points = _points(writes)
     if written is None or points > MOST_PLACES:
         return False, f"some elements are written twice, and {points} places are too many to go through"
     for access in writes:

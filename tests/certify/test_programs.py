@@ -8,7 +8,8 @@ from typing import Any, Dict, List, Tuple
 
 import pytest
 
-from gen.certify import Verdict, certify, missing
+from gen.certify import Verdict, certify, missing, programs
+from gen.certify.text import Unknown
 from tests.gen_run import gen
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
@@ -40,6 +41,16 @@ def program(calls: "List[Tuple[str, Tuple[str, int, int], Tuple[str, int, int]]]
 
 P, R, X, Y = ("params", 0, 0), ("results", 0, 0), ("scratch", 1, 0), ("scratch", 2, 32)
 LATE = ("scratch", 3, 16)       # overlaps half of X and half of Y
+
+
+def test_solvers_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the solvers have no time left for the calls of a program, no kernel is proved."""
+    def late(*_: object) -> None:
+        raise Unknown("7 queries took more than 60 s")
+    monkeypatch.setattr(programs.Program, "_read", late)
+    verdicts = program([("k0", P, X), ("k1", X, R)], "k0(0, 0, number); k1(0, 0, number);")
+    assert [verdict.kind for verdict in verdicts] == ["UNKNOWN", "UNKNOWN"]
+    assert "more than 60 s" in verdicts[1].line()
 
 
 @pytest.mark.parametrize("calls, body, kinds, said", [
