@@ -21,8 +21,9 @@ OPTIONS (defined before the include)
   SETT_RELAYOUT_STREAM   minimum bytes of a destination that is written with streaming stores (default: 4 MiB)
   SETT_RELAYOUT_PIECE    approximate bytes of a piece, a multiple of 8 (default: 64 KiB). A destination of more than 256 such
                          pieces has larger pieces (up to 16 times as large)
-  SETT_RELAYOUT_STEP     minimum bytes of the contiguous stretches that make up a piece, in both buffers (default: 1 KiB).
-                         Pieces become large enough for this minimum: a transpose of u8[1024,1024] is a single piece of 1 MiB.
+  SETT_RELAYOUT_STEP     minimum bytes of each contiguous stretch of a piece, in both buffers, if the layouts have such
+                         stretches (default: 1 KiB). Pieces become large enough for this minimum: a transpose of
+                         u8[1024,1024] is a single piece of 1 MiB.
                          To share a small array among threads, define a smaller SETT_RELAYOUT_PIECE and a smaller
                          SETT_RELAYOUT_STEP
   SETT_RELAYOUT_SCALAR   if defined, no vectors are used
@@ -74,11 +75,11 @@ HOW
   of the source, the loop with the smallest stride innermost.
 
   Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole cache lines;
-  sett_relayout_run ends with the memory fence that these stores need. For large destinations, the order of the accesses
-  depends on the processor; each was the fastest there in measurements. On Intel processors, several rows are read or written
-  by turns: a burst of 256 bytes to 2 KiB of one row, then a burst of the next row. On other processors, reads have the order
-  of the source, and the rows and squares that are read next are prefetched. After sett_relayout_prepare, a caller may set
-  plan.streams (1: streaming stores) and plan.bursts (1: rows by turns, in bursts) to 0 or 1.
+  sett_relayout_run ends with the memory fence that these stores need. The order of the accesses depends on the processor:
+  it is the order that was fastest in measurements. On Intel processors, several rows are read or written by turns: a burst of
+  256 bytes to 2 KiB of one row, then a burst of the next row. On other processors, reads have the order of the source, and the
+  rows and squares that are read next are prefetched. After sett_relayout_prepare, a caller may set plan.streams (1: streaming
+  stores) and plan.bursts (1: rows by turns, in bursts) to 0 or 1.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan

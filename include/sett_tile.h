@@ -749,12 +749,14 @@ typedef struct sett_tile_summary {
  *     value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride */
 typedef struct sett_tile_step {
   int32_t dim; /* the dimension that the step appends, or -1 */
-  /* the dimension whose index gets the digit when an index is computed from a position: dim, or the last of the dimensions that * joins */
+  /* the dimension whose index gets the digit when an index is computed from a position: the dimension that was appended last or, if * joins it to
+   * others, the last of these dimensions */
   int32_t into;
   int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
   int64_t stride;
-  int64_t limit; /* the value is less than this: the weight of the digit above, or the size of the dimension */
+  /* the value is less than `limit`: the weight of the digit above or, if there is none, the product of the sizes appended so far */
+  int64_t limit;
   int64_t count; /* number of values of the digit */
 } sett_tile_step;
 
@@ -846,9 +848,9 @@ typedef struct sett_tile_answer {
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))). The first transpose (`first`) leads from shape `from` to shape `before`, the reshape to `after`, and
- * the second transpose (`second`) to `to`. Dimension i of the result of a transpose is dimension first[i] or second[i] of its operand. In the form
- * SETT_TILE_RESHAPE, both transposes are the identity; in SETT_TILE_TRANSPOSE, the second is, and the reshape changes no dimension. With
- * SETT_TILE_NO_FORM, only `answer` has a meaning. */
+ * the second transpose (`second`) to `to`. Dimension i of the result of a transpose is dimension first[i] or second[i] of its operand. With
+ * SETT_TILE_RESHAPE, both transposes are the identity. With SETT_TILE_TRANSPOSE, the second transpose is the identity, and the reshape changes no
+ * dimension. With SETT_TILE_NO_FORM, only `answer` has a meaning. */
 enum { SETT_TILE_NO_FORM, SETT_TILE_RESHAPE, SETT_TILE_TRANSPOSE, SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE };
 typedef struct sett_tile_decomposition {
   sett_tile_answer answer;
