@@ -451,8 +451,9 @@ SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
  *     owner[element]:        the smallest number of a slot that holds the element, or -1.
  *     next[slot number]:     the next larger number of a slot that holds the same element, or -1.
  * To visit all owners of e: for (s = owner[e]; s >= 0; s = next[s]) ..
- * element and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; next needs owner.
- * Return 0. For a layout that is failed or too large, return the error; contrary to ANSWERS, the tables are then not written. */
+ * element and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; if owner is NULL, next
+ * is not written, either. Return 0. For a layout that is failed or too large, return the error; contrary to ANSWERS, the tables are then not
+ * written. */
 SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
 /* Return the number of indices in dimension dim that (subgroup, thread) holds and that are less than bound. They are the first in the order (batch,
  * outer, element). So a mask with this bound is, within the thread, a mask with the returned bound. (IREE's code for create_mask differs: it gives
