@@ -241,33 +241,33 @@ enum {
 #undef SETTP_ANALYSIS_ENUM
 };
 
-#define SETT_ANALYSIS_ERRORS(X)                                                                                       \
-  X(OPCODE, "expected an op with operands that this build knows")                                                     \
-  X(OPERAND, "expected the number of an operand whose dimensions are given")                                          \
-  X(RANK, "expected at most 32 dimensions")                                                                           \
-  X(DIM, "expected dimensions that are not negative")                                                                 \
-  X(SIZES, "expected dimensions of output and operand that agree under this op")                                      \
-  X(COUNT, "expected as many entries in an attribute as the op has dimensions")                                       \
-  X(DIMENSION, "expected dimension numbers of the shape, each at most once")                                          \
-  X(ELEMENTS, "expected as many elements in the operand as in the output")                                            \
-  X(SLICE, "expected a slice inside the operand: start >= 0, stride > 0, the last element inside")                    \
-  X(INTERIOR, "expected interior padding that is not negative")                                                       \
-  X(WINDOW, "expected a window with sizes that are not negative, and strides and dilations of at least 1")            \
-  X(GROUPS, "expected group counts that divide the features and the batch, one of them 1")                            \
-  X(RUNTIMES, "expected fewer runtime variables, at most 64")                                                         \
-  X(COLLECTIVES, "expected one all-gather in a chain of ops")                                                         \
-  X(POSITION, "expected as many results as the memory has dimensions, or one: a position")                            \
-  X(LANES, "expected a map with a first dimension, the lane, at most 256 variables and 64 lanes")                     \
-  X(OUTSIDE, "expected indices inside the memory's dimensions")                                                       \
-  X(UNITS, "expected elements of at most 128 bits, transactions or banks of at least a sixteenth of one, 1024 banks") \
-  X(STORE, "expected more memory for maps that are kept")                                                             \
-  X(GRAPH, "expected edges between values of the graph, all that lead to a value before those that leave it")         \
-  X(MEMORY,                                                                                                           \
-    "expected padding that is not negative, a swizzle by every, count and unit of at least 1 that stays in a row")    \
-  X(WIDTH,                                                                                                            \
-    "expected accesses that stay whole: they begin, and rows and the swizzle's turns are, at multiples of the width") \
-  X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                         \
-  X(LARGE, "not decided: expected accesses of at most 1048576 points")                                                \
+#define SETT_ANALYSIS_ERRORS(X)                                                                                         \
+  X(OPCODE, "expected an op with operands that this build knows")                                                       \
+  X(OPERAND, "expected the number of an operand whose dimensions are given")                                            \
+  X(RANK, "expected at most 32 dimensions")                                                                             \
+  X(DIM, "expected dimensions that are not negative")                                                                   \
+  X(SIZES, "expected dimensions of output and operand that agree under this op")                                        \
+  X(COUNT, "expected an attribute with one entry for each dimension of the op")                                         \
+  X(DIMENSION, "expected dimension numbers of the shape, each at most once")                                            \
+  X(ELEMENTS, "expected the same number of elements in operand and output")                                             \
+  X(SLICE, "expected a slice inside the operand: start >= 0, stride > 0, the last element inside")                      \
+  X(INTERIOR, "expected interior padding that is not negative")                                                         \
+  X(WINDOW, "expected a window with sizes that are not negative, and strides and dilations of at least 1")              \
+  X(GROUPS, "expected group counts that divide the features and the batch, one of them 1")                              \
+  X(RUNTIMES, "expected at most 64 runtime variables")                                                                  \
+  X(COLLECTIVES, "expected one all-gather in a chain of ops")                                                           \
+  X(POSITION, "expected as many results as the memory has dimensions, or one: a position")                              \
+  X(LANES, "expected a map with a first dimension, the lane, at most 256 variables and 64 lanes")                       \
+  X(OUTSIDE, "expected indices inside the memory's dimensions")                                                         \
+  X(UNITS,                                                                                                              \
+    "expected elements of at most 128 bits, 1 to 1024 banks, and transactions or banks of at least 1/16 of an element") \
+  X(STORE, "expected more memory for maps that are kept")                                                               \
+  X(GRAPH, "expected edges between values of the graph, and all edges into a value before the edges out of it")         \
+  X(MEMORY,                                                                                                             \
+    "expected padding that is not negative, a swizzle by every, count and unit of at least 1 that stays in a row")      \
+  X(WIDTH, "expected multiples of the width: first elements of accesses, padded rows, units of the swizzle")            \
+  X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                           \
+  X(LARGE, "not decided: expected accesses of at most 1048576 points")                                                  \
   X(TOO_LARGE, "expected sizes whose products fit in 64 bits")
 
 enum {

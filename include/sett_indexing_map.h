@@ -184,10 +184,10 @@ HISTORY
   X(FULL, "the arena is full: expected more memory")                                                        \
   X(OVERFLOW, "a value overflows 64 bits: expected smaller numbers")                                        \
   X(ZERO_DIVISOR, "division by zero: expected another divisor")                                             \
-  X(DEEP, "divisions inside each other are too many: expected at most 250")                                 \
+  X(DEEP, "expected divisions nested at most 250 deep")                                                     \
   X(LONG, "the text is too long: expected at most 64 MiB")                                                  \
   X(NO_MAP, "the map is UNDEFINED: expected a map with results")                                            \
-  X(ARITY, "the maps do not fit: expected as many results of the first as dimensions of the second")        \
+  X(ARITY, "expected a first map with one result for each dimension of the second")                         \
   X(EXPECTED_OPEN, "expected '(' and the names of the dimensions, KNOWN EMPTY or UNDEFINED")                \
   X(EXPECTED_NAME, "expected a variable name")                                                              \
   X(EXPECTED_NEXT_NAME, "expected ',' or the closing bracket after a variable name")                        \

@@ -124,7 +124,7 @@ HISTORY
   X(ERROR_FULL, "the arena is full: expected more memory")                                                        \
   X(ERROR_OWNERS, "expected layouts from (register, lane, warp, block) to an index: Triton's, IREE's, Mosaic's, " \
                   "fragments, or CuTe's of (thread, value)")                                                      \
-  X(ERROR_BLOCKS, "expected blocks that move alike: this plan is for one block and serves all")                   \
+  X(ERROR_BLOCKS, "expected the same move in each block")                                                         \
   X(ERROR_NEGATIVE, "expected indices of 0 or more")                                                              \
   X(ERROR_EMPTY, "expected layouts of at least one element")                                                      \
   X(ERROR_SIZE, "expected at most 64 lanes, 1024 threads, 1024 registers and 1048576 elements")                   \

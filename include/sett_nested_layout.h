@@ -324,9 +324,9 @@ enum {
   X(ERROR_CONFLICT, "two operands give this loop different layouts")                                            \
   X(ERROR_HOLE, "no operand gives this loop a layout")                                                          \
   X(ERROR_BOUNDS, "expected bounds and counts of 1 or more")                                                    \
-  X(ERROR_PLACE, "expected a loop of its own for each dimension of the fragment")                               \
-  X(ERROR_VECTOR_RANK, "expected a type of rank @, as the layout has")                                          \
-  X(ERROR_VECTOR_DIM, "expected a vector that is @ long here, as the layout is")                                \
+  X(ERROR_PLACE, "expected a different loop for each dimension of the fragment")                                \
+  X(ERROR_VECTOR_RANK, "expected a type of rank @, the rank of the layout")                                     \
+  X(ERROR_VECTOR_DIM, "expected a vector of size @ in this dimension, as in the layout")                        \
   X(ERROR_PLAN, "expected offsets, ids and slots of 32 bits and no more digits than SETT_NESTED_PLAN_TERMS")    \
   X(ERROR_OPAQUE, "this instruction's fragments are opaque: no layout is documented")                           \
   X(ERROR_OPERAND, "this instruction has no such operand")                                                      \

@@ -159,15 +159,15 @@ HISTORY
   X(ERROR_OVERFLOW, "a value overflows 64 bits: expected smaller numbers")                                            \
   X(ERROR_TEXT, "expected a layout: CuTe's shape:stride, a linear layout {..} -> {..}, or SHAPE@ and #ttg.., a tag, " \
                 "or strides(..)")                                                                                     \
-  X(ERROR_DEEP, "expected at most 32 parentheses inside each other")                                                  \
+  X(ERROR_DEEP, "expected parentheses nested at most 32 deep")                                                        \
   X(ERROR_LEAVES, "expected at most 64 leaves")                                                                       \
   X(ERROR_INTEGER, "expected an integer")                                                                             \
   X(ERROR_TOO_LARGE, "expected an integer that fits in 64 bits, signed")                                              \
   X(ERROR_TUPLE, "expected an integer or '('")                                                                        \
   X(ERROR_SIZE, "expected a size of 0 or more, known now")                                                            \
   X(ERROR_TUPLE_END, "expected ',' or ')'")                                                                           \
-  X(ERROR_PLACE, "expected the number of a place from 0 to 63, at most 4 places inside each other")                   \
-  X(ERROR_CONGRUENT, "expected strides nested as the shape is")                                                       \
+  X(ERROR_PLACE, "expected a number from 0 to 63 after @, and at most 4 of them")                                     \
+  X(ERROR_CONGRUENT, "expected the nesting of the shape")                                                             \
   X(ERROR_COLON, "expected ':' and the strides")                                                                      \
   X(ERROR_SWIZZLE, "expected a swizzle S<bits, base, shift>")                                                         \
   X(ERROR_SWIZZLE_RANGE, "expected bits and base of 0 or more, a shift of at least as many bits, 62 bits in all")     \
@@ -193,7 +193,7 @@ HISTORY
   X(ERROR_TILER, "expected no more tilers than modes")                                                                \
   X(ERROR_ORDER, "expected a permutation with a number for each mode")                                                \
   X(ERROR_TARGET, "expected a shape with a size for each mode of the layout")                                         \
-  X(ERROR_BITS, "expected element widths of which one divides the other")                                             \
+  X(ERROR_BITS, "expected two element widths, one of them a multiple of the other")                                   \
   X(ERROR_DIMS, "expected a shape of 1 to 12 sizes, as 16x64@")                                                       \
   X(ERROR_NO_EMPTY, "expected sizes of 1 or more: Triton and Mosaic have no empty arrays")                            \
   X(ERROR_TAG, "expected a tag: a letter for each dimension, then blocks such as 16b of dimensions in capitals")      \

@@ -147,7 +147,7 @@ static int nested_owner(command *self) {
   if (!layout) return 2;
   count = shape_integers(self, self->argv[3], index, SETT_NESTED_MAX_RANK);
   if (count < 0) return 2;
-  if (count != layout->rank) return say_error(self, 1, "expected as many indices as the layout has dimensions");
+  if (count != layout->rank) return say_error(self, 1, "expected one index for each dimension of the layout");
   sett_nested_undistributed(layout, shape);
   for (d = 0; d < count; ++d)
     if (index[d] < 0 || index[d] >= shape[d]) return say_error(self, 1, "expected indices inside the vector");
