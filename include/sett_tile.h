@@ -396,8 +396,8 @@ typedef struct sett_tile_device_plan {
   int64_t span, positions; /* positions from `span` on are the padding that L(n) adds */
 } sett_tile_device_plan;
 
-/* Return the position of the element with an index, which must be inside the array. plan.error must be 0. index has SETT_TILE_DEVICE_RANK entries, so
- * that the compiler can keep them in registers. */
+/* Return the position of the element with an index, which must be inside the array. plan.error must be 0: a failed plan has no elements. index has
+ * SETT_TILE_DEVICE_RANK entries, so that the compiler can keep them in registers. */
 SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, const int64_t *index) {
   int64_t position = 0;
   int d, i;
@@ -1038,8 +1038,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 
 /* Simplify a transpose of an array with the sizes `dims`, in which dimension i of the result is dimension permutation[i]: remove dimensions of size
  * 1, and merge dimensions that stay adjacent. Write to `to` the sizes of the result and to `order` the new permutation; return their number.
- * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. If the rank is not in 0 .. 24 or
- * `permutation` is not a permutation, return SETT_TILE_UNKNOWN. */
+ * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. If `permutation` is not a
+ * permutation, write -1s and return SETT_TILE_UNKNOWN. If the rank is not in 0 .. 24, return SETT_TILE_UNKNOWN, and contrary to ANSWERS write nothing. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
 /* Write the dimensions that a reshape does not change, except those of size 1, as pairs from[i], to[i]. Return the number of pairs. */
