@@ -203,7 +203,8 @@ typedef struct sett_move {
    * banks of shared memory) per warp; `other` is -1 if there is no plan of that kind, or if `kind` is SETT_MOVE_REGISTERS */
   int cost, other;
   /* held[thread * to + register] is a register of `a` in the same thread that has the value of this register of `b`. -1: the value comes from a
-   * received word, or, with shared memory, no register of the thread has it */
+   * received word, or, with shared memory, no register of the thread has it. If table b has -1 for this register of `b`, its `held` may be any
+   * register of `a`, or -1 */
   const int32_t *held;
   /* lane[step * threads + thread] is the lane whose word this thread receives. `lane`, `sent` and `got` are NULL if `kind` is not SETT_MOVE_SHUFFLES */
   const int32_t *lane;
@@ -235,15 +236,16 @@ enum { SETT_MOVE_C, SETT_MOVE_CUDA };
  *     C:     void NAME(const T a[THREADS][FROM], T b[THREADS][TO]).
  *            a[t] and b[t] are the registers of thread t. The function runs each step for all threads, then the next. The array `memory`, which stands
  *            for shared memory, is static in the function. So no two calls of a function that uses it may run at the same time. Macros:
- *              SETT_MOVE_SHUFFLE(words, thread) has the value (words)[thread], an unsigned: the word that this thread sends.
+ *              SETT_MOVE_SHUFFLE(words, thread) has the value (words)[thread], an unsigned: the word that thread number `thread` sends.
  *              SETT_MOVE_STORE(thread, place, count) and SETT_MOVE_LOAD(thread, place, count) are statements before the code of an access, which
- *              this thread makes to the elements memory[place], .., memory[place + count - 1]. Their values are not used.
+ *              thread number `thread` makes to the elements memory[place], .., memory[place + count - 1]. Their values are not used.
  *              SETT_MOVE_BARRIER() is a statement between all stores and all loads. Its value is not used.
  *     CUDA:  static __device__ __forceinline__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared).
  *            All THREADS threads of a block must call the function; t is the number of the thread in the block, from 0 to THREADS - 1. `shared`
  *            points to move->bytes bytes of shared memory, aligned to 16 bytes; it is not used if move->kind is not SETT_MOVE_SHARED. Before this
  *            memory is used again, the caller needs a barrier. Macros:
- *              SETT_MOVE_SHUFFLE(word, lane) has the value of the unsigned `word` in this lane: __shfl_sync, or HIP's __shfl for 64 lanes.
+ *              SETT_MOVE_SHUFFLE(word, lane) has the value that the unsigned `word` has in lane number `lane`: __shfl_sync, or HIP's __shfl for 64
+ *              lanes.
  *              SETT_MOVE_STORE(type, address, value) writes the value to shared memory, and SETT_MOVE_LOAD(type, address) has the value there. type is
  *              unsigned char, unsigned short, unsigned, uint2 or uint4, and address is an unsigned char * that is aligned for it.
  *              SETT_MOVE_WARP_BARRIER() stands between stores and loads if move->barriers is 0. Otherwise, __syncthreads() stands there. */

@@ -62,7 +62,7 @@ THE MODEL
 HOW
   A position is the sum of digit * stride over the digits of all indices, each in a mixed radix (see PLANS in sett_tile.h). The
   digits of both layouts are refined to common digits: a dimension cut by 8 in one layout and by 2 in the other has the digits
-  i mod 2, i mod 8 / 2 and i / 8. This gives loops with constant strides on both sides. If the size of a dimension is no
+  i mod 2, (i mod 8) / 2 and i / 8. This gives loops with constant strides on both sides. If the size of a dimension is no
   multiple of a digit's block (the number of indices from one value of the digit to the next), the dimension is cut into whole
   blocks and a smaller rest. If digits do not divide each other (tiles of 6 and of 4), they become one digit without a stride:
   the offset of each of its values is computed by divisions. If a layout has no digits, or if both layouts combine the same

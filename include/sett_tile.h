@@ -100,7 +100,7 @@ THE MODEL
 
 PLANS
   A plan is a layout that sett_tile_prepare has analysed. Tiles cut an index into digits: with T(8)(2), the digits of i are
-  i / 8, i mod 8 / 2 and i mod 2. Each digit has a stride, and the position is the sum of digit * stride. Digits of one index
+  i / 8, (i mod 8) / 2 and i mod 2. Each digit has a stride, and the position is the sum of digit * stride. Digits of one index
   whose strides continue each other are one digit: f32[24,128]{1,0:T(8,128)} is row-major in memory, so each of its indices
   is a single digit. A position costs about one division for each digit except the lowest of each index. To find the element at a
   position, the digits are taken from the position, the digit with the largest stride first. The position holds an element if
@@ -150,9 +150,9 @@ ITERATORS
     sett_tile_iterator mine = it;
     sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);
     while (sett_tile_advance(&mine)) ..
-  The iterator cuts the index of each dimension by the tiles of both layouts, for example 300 by 128 and by 8. If tiles do not
-  divide each other (6 and 4), or if a tile cuts across dimensions that * combines, there are no common digits. Each position
-  is then computed by divisions.
+  The iterator cuts the index of each dimension by the tiles of both layouts. If one layout has tiles of 128 and the other has
+  tiles of 8, the common digits are i / 128, (i mod 128) / 8 and i mod 8. If tiles do not divide each other (6 and 4), or if a
+  tile cuts across dimensions that * combines, there are no common digits. Each position is then computed by divisions.
 
 RELATIONS
   Two shapes describe the same bytes if every buffer of one shape is, without any change, a buffer of the other. So these must
@@ -176,11 +176,12 @@ RELATIONS
 
   The bits of the elements are always compared, the types only on request. A "no" has a reason: numbers that differ, or an
   element and its two positions. How it is decided: the position of element k is the sum of digit * stride over the digits of
-  k in a mixed radix. If both shapes have the same digits and strides, the answer is yes. Otherwise, the elements at which one
-  digit changes for the first time are compared, and then elements at which two digits are 1. This finds nearly every
-  difference. If it finds none, every run of both shapes is compared. All elements are compared instead in split arrays, in
-  coupled layouts, and if a tile cuts across combined dimensions that are not adjacent in row-major order. Both comparisons
-  stop after SETT_TILE_WALK (2^20) runs or elements; the answer is then "not decided".
+  k in a mixed radix. If both shapes have the same digits and strides, the answer is yes. Otherwise, a few elements are
+  compared first: those whose number is the weight of a digit (the number of elements from one value of the digit to the next),
+  this weight minus 1, or the sum of two weights. They show nearly every difference. If they show none, every run of both
+  shapes is compared. All elements are compared instead in split arrays, in coupled layouts, and if a tile cuts across combined
+  dimensions that are not adjacent in row-major order. Both comparisons stop after SETT_TILE_WALK (2^20) runs or elements; the
+  answer is then "not decided".
 
   An array has strides if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with
   the same tile has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. The digits decide this for
@@ -1048,9 +1049,9 @@ SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, 
 /* Return 1 if all dimensions that are more major than dimension dim have size 1. Return 0 if there is no dimension dim. */
 SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* Write the shape without tiles, then the shape in every TPU format for the bits of its elements in memory, each with its padding. The formats have
- * no L, and the 1-bit format of pred has E(1); dimensions, E otherwise, S, SC and M are those of the shape. Return the number of formats, which is at
- * most SETT_TILE_FORMAT_COUNT, and 0 if the shape is failed or no array. */
+/* Write the shape without tiles, then the shape in every TPU format for the bits of its elements in memory, each with its padding. The 1-bit format of
+ * pred has E(1); the other formats have the E of the shape. No format has L. Dimensions, minor_to_major, S, SC and M are those of the shape. Return the
+ * number of formats, which is at most SETT_TILE_FORMAT_COUNT, and 0 if the shape is failed or no array. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
