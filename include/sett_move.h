@@ -203,8 +203,8 @@ typedef struct sett_move {
    * banks of shared memory) per warp; `other` is -1 if there is no plan of that kind, or if `kind` is SETT_MOVE_REGISTERS */
   int cost, other;
   /* held[thread * to + register] is a register of `a` in the same thread that has the value of this register of `b`. -1: the value comes from a
-   * received word, or, with shared memory, no register of the thread has it. If table b has -1 for this register of `b`, its `held` may be any
-   * register of `a`, or -1 */
+   * received word, or, with shared memory, no register of the thread has it. If table b has -1 for this register of `b`, `held` is an
+   * arbitrary register of `a` */
   const int32_t *held;
   /* lane[step * threads + thread] is the lane whose word this thread receives. `lane`, `sent` and `got` are NULL if `kind` is not SETT_MOVE_SHUFFLES */
   const int32_t *lane;
