@@ -203,7 +203,7 @@ typedef struct sett_any {
 } sett_any;
 /* The answer of a comparison or conversion. `yes` and `no` are 1 if proved. If `yes` is 0, `reason` says why. A no has a witness unless the reason
  * alone explains the no, such as "different sizes". A witness of sett_any_same is point[0], at which layout `a` has the value a[0] and layout `b` the
- * value b. A witness of sett_any_convert is `points` points: at point[i], the layout has the value a[i]. */
+ * value b. A witness of sett_any_convert has `points` points; at point[i], the layout has the value a[i]. */
 typedef struct sett_any_answer {
   int yes, no;
   const char *reason;
@@ -225,14 +225,15 @@ SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capa
 SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
 /* Compare two layouts as functions. A layout is one of two kinds of function, and layouts of different kinds are never equal.
  * The first kind is an offset as a function of the logical index. These layouts are of this kind:
- *     CuTe, strides, oneDNN tags and arrays of XLA;
+ *     CuTe with integer strides, strides, oneDNN tags, arrays of XLA, and Triton's padded_shared;
  *     linear layouts whose only output is `offset`;
- *     linear layouts whose only input is `offset`, which are inverted.
+ *     linear layouts whose only input is `offset`, if they have an inverse, which is then compared.
  * The second kind is a logical index as a function of the owner (register, lane, warp, block):
- *     Triton's distributions over threads;
+ *     Triton's distributions over threads, and all other linear layouts;
  *     IREE, where a slot is the register, a thread the lane, and a subgroup the warp;
  *     Mosaic, where a register and an element in it together are the register;
  *     CuTe with coordinates as strides, where the modes are register, lane, warp, block in this order.
+ * If a distribution of Triton is on an array whose sizes are not powers of two, the answer is undecided.
  * The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part is
  * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
  * Method: no points are visited if both layouts are sums of digits ((input / low) mod size) * stride in which each low is a multiple of low * size of
@@ -268,8 +269,9 @@ typedef struct sett_any_made {
  *     Tags, XLA:        The layout is padded if only padding gives these offsets.
  *     No elements:      An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
  *                       memory. Triton, Mosaic and IREE have no such arrays.
- * Not decided: layouts of more than 2^16 points that are neither sums of digits nor XORs of bits (see sett_any_same); and conversions to XLA if the
- * layout reorders the digits of a dimension or XORs its bits. Some of XLA's tiles give such layouts, but no search for these tiles is made. */
+ * Not decided: layouts of more than 2^16 points that are neither sums of digits nor XORs of bits (see sett_any_same); distributions of Triton on arrays
+ * whose sizes are not powers of two; and conversions to XLA if the layout reorders the digits of a dimension or XORs its bits. Some of XLA's tiles give
+ * such layouts, but no search for these tiles is made. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* Return the plan that sett_move_plan makes to move an array from distribution a over threads to distribution b. The plan may also place elements in
@@ -277,7 +279,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  *     bits:   size of an element.
  *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) layouts have threads, but no lanes. If
  *             neither layout has lanes, the number is 64 if an IREE layout has 33 to 64 threads; the number of threads of a (thread, value) layout if
- *             this number is below 32 and not below that of the other layout; otherwise 32.
+ *             it is below 32 and the other layout has no more threads; otherwise 32.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register; the thread id is warp * lanes + lane, and the subgroup id is warp.

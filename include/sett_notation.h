@@ -94,7 +94,7 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   4 inverses      with right = right_inverse(a) and left = left_inverse(a): a(right(i)) = i for i < size(right), and a(left(a(i))) = a(i). If several
                   layouts obey the law, the result is that of CuTe's C++ and Python.
   5 divide        divide(a, tiler) is the function a composed with (tiler, complement of tiler in the shape of a). In product(a, tiler), mode 0 is a,
-                  and mode 1 has the offset 0 and offsets that a does not have.
+                  and each value of mode 1 is 0 or an offset that a does not have.
   6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with linear_product(b, R) = a. reshape does not
                   change packed inputs and values. For n = consecutive() and j < n, the packed value at n * x + j is the value at n * x, plus j. In an
                   encoding, each element has at least one owner. In shared memory with the layout of sett_notation_shared, a store and a load take
@@ -301,9 +301,9 @@ typedef struct sett_notation_tiled {
   int tiles, tile_rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_NOTATION_DIMS];
   int warps, lanes; /* numbers of entries of warp_dim and lane_dim */
-  /* warp_dims, lane_dims and vector_dim of the text */
-  int64_t warp_dim[SETT_NOTATION_DIMS], lane_dim[SETT_NOTATION_DIMS],
-      vector_dim; /* all three: a dimension of the tiled shape if negative, a number of copies if positive */
+  /* warp_dims, lane_dims and vector_dim of the text. A negative number is a dimension of the tiled shape, counted from the end */
+  int64_t warp_dim[SETT_NOTATION_DIMS], lane_dim[SETT_NOTATION_DIMS], /* a positive entry: a number of copies */
+      vector_dim;                                                     /* always negative */
   int digits;
   sett_notation_digit digit[SETT_NOTATION_DIGITS];
 } sett_notation_tiled;
@@ -334,7 +334,7 @@ typedef struct sett_notation {
   int blocks; /* number of inner blocks of a tag. The next two arrays list them, the outermost block first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
-  /* TRITON, MASKED: the layout. PADDED: the layout from number i of sett_notation_padded to the index */
+  /* TRITON, MASKED: the layout. PADDED: the layout from the number i (see sett_notation_padded) to the index */
   const sett_notation_linear *linear;
   const sett_notation_tiled *tiled;   /* MOSAIC */
   const sett_notation_padded *padded; /* PADDED */
@@ -347,8 +347,8 @@ typedef struct sett_notation {
  *     CuTe:       layouts, tuples and tiles.
  *     strides:    4x8@strides(8,1)+0.
  *     oneDNN:     16x64@aB16b, and aliases such as nChw16c.
- *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts. #ttg. may also
- *                 be written #triton_gpu. or #, as in #blocked.
+ *     Triton:     {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings. Encodings become linear layouts, except
+ *                 padded_shared (see `padded` in the manual). #ttg. may also be written #triton_gpu. or #, as in #blocked.
  *     Mosaic:     64x8@TiledLayout(..). */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Write the canonical text, cut to capacity - 1 bytes, and a zero byte; write nothing if capacity is 0. Return the length of the whole text without the
@@ -381,8 +381,9 @@ SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_not
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: in the comments, R is the result ---- */
-/* Return the layout with the fewest modes that has the same values on [0, size). If `profile` is not NULL, the modes at the leaves of this tuple are
- * coalesced separately. Beyond size, the result may have other values: (4,1):(1,0) becomes 4:1. */
+/* Return the layout with the fewest modes that has the same values on [0, size). If `profile` is not NULL, it is a tuple. Then each mode
+ * of the layout that is at the position of a leaf of `profile` is coalesced separately, and modes beyond `profile` are not changed. Beyond size, the
+ * result may have other values: (4,1):(1,0) becomes 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
 /* Return R with R(c) = a(b(c)) for every coordinate c of `b`. The shape of R refines that of `b` (see LAWS). The function refuses exactly if no such
@@ -398,11 +399,12 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
  * those of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u), where u is size *
  * stride of the mode before (1 for the first). Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If
  * some u does not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10, 11, 16, 17, 22
- * and 23 are no sum of an offset of `a` and an offset of R. A bound of several sizes is divided by u size by size, rounding up: size s becomes
+ * and 23 are no sum of an offset of `a` and an offset of R. If the bound has several sizes, each is divided in turn and rounded up: size s becomes
  * ceil(s / u), then u becomes ceil(u / s) for the next size. So for 3:1, bound 32 gives 11:3, but bound (4,8) gives 16:3. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
-/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of `a` are coordinates, i is a coordinate. */
+/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of `a` are coordinates, R has a mode for each
+ * place, and a(R(c)) = c for every coordinate c of R. */
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
 /* Return R with a(R(a(i))) = a(i). If `a` is one-to-one, R(a(i)) = i. If several layouts satisfy this law, the result is that of CuTe's rule: take
  * the leaves of `a` in the order of their strides, without strides of 0. R has a leaf (smallest stride):0 and, for each leaf, a leaf of size (next
@@ -413,7 +415,8 @@ SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, con
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* Compose `a` with (tiler, complement of the tiler in the shape of `a`). If the tiler is a layout, the result (LOGICAL) is (tile, rest). If the tiler
- * is a list of layouts such as [4:1;8:1], each mode of `a` is divided by its own layout. The forms of the result:
+ * is a list of layouts such as [4:1;8:1], each mode of `a` is divided by its own layout; modes beyond the list are not divided, and belong to the
+ * rests. The forms of the result:
  *     LOGICAL:  (tile, rest) for each mode.
  *     ZIPPED:   ((tiles), (rests)).
  *     TILED:    ((tiles), rest, ..).
@@ -466,8 +469,9 @@ SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const 
                                                    const sett_notation *index);
 /* Return `a` without nesting: its modes are the leaves of `a`. */
 SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
-/* sett_notation_get returns the mode at `path`: of mode path[0], mode path[1], and so on. sett_notation_select returns the layout of the chosen modes, in
- * the order of `chosen`. sett_notation_group returns the layout in which the modes [begin, end) are one mode. Modes are numbered from 0. */
+/* sett_notation_get returns the mode at `path`, which has `count` entries: path[0] is the number of a mode of `a`, path[1] the number of a mode of that
+ * mode, and so on. sett_notation_select returns the layout of the `count` modes whose numbers `chosen` lists, in this order. sett_notation_group returns
+ * the layout in which the modes [begin, end) are one mode. Modes are numbered from 0. */
 SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path);
 SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
@@ -521,7 +525,7 @@ SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 /* A layout of shared memory through which elements move from distribution `store` to distribution `load`: a warp of `store` writes the elements, and a
  * warp of `load` reads them. Both are linear layouts from register, lane and other inputs to the same output dimensions. `bits`, the size of an
  * element, is a power of two up to 128. An access is a vector of up to 16 bytes. sett_notation_shared chooses which registers form a vector. In both
- * distributions, all elements of a vector are in one thread, and no other input bit changes the position inside the vector.
+ * distributions, the position of an element inside its vector depends only on bits of the register number, so one thread has all elements of a vector.
  *     store_turns, load_turns:  number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of
  *                               4 bytes. In one turn, each bank serves one word.
  *     store_least, load_least:  a lower bound on these turns for every layout, because the banks deliver 128 bytes in one turn.
