@@ -413,9 +413,9 @@ enum {
 
 /* The memory that a map accesses. If dims is empty, the map has one result: a position in memory, counted in elements. Otherwise, the results of the
  * map are an index of an array with these dimensions, which is stored row-major. A row has the size of the last dimension, and is followed by `padding`
- * unused elements. With a swizzle, column c of row r is stored at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled
- * column must stay in its row. So the size of the last dimension must be a multiple of 2^k, the smallest power of two that is greater than
- * (swizzle_count - 1) * swizzle_unit. */
+ * unused elements. The rows are numbered from 0 in the order in which they are stored. With a swizzle, column c of row number r is stored at column
+ * c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the size of the last dimension must be a
+ * multiple of 2^k, the smallest power of two that is greater than (swizzle_count - 1) * swizzle_unit. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
@@ -513,8 +513,9 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const
  * bounds of the variable; otherwise the bounds become a constraint. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value);
-/* Sets of maps outside the arena. sett_analysis_keep adds a map to a set unless the set has an equal map. sett_analysis_merge adds the maps of the set
- * `more`; both sets then share the texts. sett_analysis_load returns a stored map as an answer. The functions that return int return 0 or an error. */
+/* Sets of maps outside the arena. sett_analysis_keep adds a map to a set unless the set has an equal map. Maps are equal here if they have the same text
+ * and the same runtime variables, so the caller first simplifies each map with sett_analysis_tidy. sett_analysis_merge adds the maps of the set `more`;
+ * both sets then share the texts. sett_analysis_load returns a stored map as an answer. The functions that return int return 0 or an error. */
 SETT_PUBLIC sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes);
 SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
                                    const sett_analysis_answer *answer);
@@ -544,8 +545,8 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
                                                              int lanes);
 /* Return a map with the same accesses in another assignment to lanes. The result has dimensions only. Dimension 0 is the lane, in [0, T - 1]; v is
  * the number of another variable, which is in [0, V - 1].
- *     sett_analysis_deal:  Adjacent lanes get adjacent values of v: with n = v * T + lane, the result has the element that map has at lane n floordiv V
- *                          and v = n mod V.
+ *     sett_analysis_deal:  Adjacent lanes get adjacent values of v: at lane t and v = u, the result has the element that map has at lane n floordiv V
+ *                          and v = n mod V, where n = u * T + t.
  *     sett_analysis_step:  v advances by width elements, so the result is the index of the first element of a vector. Use it with the same memory and
  *                          memory.width = width.
  *     sett_analysis_wide:  As step, but the last result counts vectors of width elements. Use it with a memory whose bits are multiplied by width, and
@@ -555,7 +556,8 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* Both functions ignore the padding and the swizzle in `memory`. banks, bytes and lanes are those of sett_analysis_bank_conflicts.
+/* sett_analysis_pad_rows and sett_analysis_swizzle ignore the padding and the swizzle in `memory`. banks, bytes and lanes are those of
+ * sett_analysis_bank_conflicts.
  * sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow by less than banks * bytes bytes. Row lengths that
  * are multiples of memory->align elements stay multiples, so that accesses of memory->align elements stay aligned.
  * sett_analysis_swizzle finds the best swizzle S<B,M,S> of CuTe (see xor_bits in sett_analysis_memory); S may be negative. The swizzle reads and changes

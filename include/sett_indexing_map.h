@@ -426,14 +426,14 @@ typedef struct sett_map_answer {
   int yes, no;        /* `yes` is 1 if the answer is proved to be yes; `no` is 1 if it is proved to be no */
   const char *reason; /* why the answer is not yes; "" if it is yes */
   /* the witness of a no, or NULL. If `point` and `other` are set: two points with the same image. If only `point` is set: a point whose image is
-   * outside the box, or where two compared maps differ, or where a fact is false (sett_map_proves). */
+   * outside the box, or where two compared maps differ, or where a fact is false (sett_map_proves of sett_indexing_analysis.h). */
   const int64_t *point, *other;
   const int64_t *missed; /* the witness of a no: a point of the box that is no image, or NULL */
 } sett_map_answer;
 
-/* Return the simplified inverse of a bijection from its domain onto a box. map has no ranges and no runtime variables. The dimensions d0.. of the
- * inverse are the results of map, and the domain of the inverse is the box. The result is UNDEFINED if map is no such bijection, or if no formula of
- * the inverse was found; *why gives the reason. `why` is not NULL.
+/* Return the simplified inverse of a bijection from its domain onto a box. The dimensions d0.. of the inverse are the results of map, and the domain of
+ * the inverse is the box. The result is UNDEFINED if map has ranges or runtime variables, if it is no such bijection, or if no formula of the inverse
+ * was found; why->reason then says why. `why` must not be NULL.
  * Law, proved before the function returns: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box.
  * (If one composition is the identity, the other one is, too, because domain and box have the same number of points.)
  *     (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
@@ -464,7 +464,8 @@ SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
  * constraint of sett_map_guards. The EXPR of a constraint is a condition, such as d0 % 3 == 1. The types are uint (32 bits, unsigned), int (32 bits)
  * and long (64 bits). The variables have the names in the map, and the caller declares them with this type. SETT_MAP_ANY_TYPE chooses the first of
  * uint, int and long that computes all lines correctly: results at points inside the domain, constraints at all points inside the bounds. Return the
- * length as sett_map_print does. On an error, return 0 and write the error to *error; otherwise *error is 0. */
+ * length as sett_map_print does. *error becomes 0 or the error; `error` must not be NULL. After an error, the text and the returned length have
+ * no meaning. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
