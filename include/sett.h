@@ -235,7 +235,8 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  *     CuTe with coordinates as strides, where the modes are register, lane, warp, block in this order.
  * If a distribution of Triton is on an array whose sizes are not powers of two, the answer is undecided.
  * The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part is
- * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
+ * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the number of threads or subgroups of the other layout may be a
+ * multiple of the number in the IREE layout. With another number, the answer is no.
  * Method: no points are visited if both layouts are sums of digits ((input / low) mod size) * stride in which each low is a multiple of low * size of
  * the next lower digit, or if both are XORs of one basis value per input bit. Most other pairs (a swizzle whose sums carry, tiles whose sizes do not
  * divide each other) are compared point by point, up to the first 2^18 points. If there are more points and the first 2^18 do not differ, the answer is
@@ -294,9 +295,9 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
 
 /* A reorder: how an array in memory moves from layout a to layout b. The shapes `from` and `to` are a and b, converted to arrays of XLA.
  * sett_relayout_run moves the array from one to the other. If a conversion fails, the answer is that of sett_any_convert.
- * The padding of a oneDNN tag is not read. If b is a tag, the caller sets its padding to 0: pass a zero to sett_relayout_prepare as the fill element,
- * and write 0 to the positions sett_tile_positions(&to) .. to_places - 1. If b is a CuTe layout or strides, pass NULL, so that the gaps between strides
- * are not written: a fill element would be written to the gaps, and also beyond to_places. */
+ * The padding of a oneDNN tag is not read. If b is a tag, the caller sets its padding to 0: the `fill` of sett_relayout_prepare points to an element
+ * with the value 0, and the caller writes 0 to the positions sett_tile_positions(&to) .. to_places - 1. If b is a CuTe layout or strides, `fill` is
+ * NULL, so that the gaps between strides are not written: a fill element would be written to the gaps, and also beyond to_places. */
 typedef struct sett_any_reordered {
   sett_any_answer answer;
   int blamed; /* the layout whose conversion failed: 0 for a, 1 for b; -1: none */

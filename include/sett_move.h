@@ -64,8 +64,8 @@ THE MODEL
               each word is then an edge from a sender to a receiver, and the edges of a bipartite graph can be coloured with as many colours (steps)
               as its largest degree. Otherwise, shuffles may exceed least: with copies, because plans here are direct (an element goes from a lane
               that holds it to the lane that needs it), and for 8 and 16 bits, because words may not be full
-  code        The code of a plan has no index arithmetic: a number that depends on the thread is a constant, an XOR of bits of the lane or thread, or
-              an entry of a table
+  code        The code of a plan does not compute indices of the array. Each lane number and each place in shared memory is a constant, an XOR of bits
+              of the lane or thread, or an entry of a table
 
 FUNCTIONS
   plan      sett_move_plan              a plan from one table to another
@@ -100,8 +100,9 @@ LIMITS
   The limits are 64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements and 12 dimensions. Elements have 8, 16, 32 or 64 bits. The C function
   exists for any number of lanes. The device function exists only for 32 lanes, in CUDA, and for 64 lanes, in HIP. The search for places in shared
   memory tries one row-major order for each dimension, with this dimension last. In each order it tries these places: unpadded; padded by 2^k elements
-  after each row, or after each 128 bytes; with a swizzle of CuTe that has a positive shift and moves elements only within blocks of 128 bytes. The
-  search stops early if it finds places without conflicts at which 16-byte accesses move all registers. Places that were not tried may cost less.
+  (at most 16 bytes) after each row of at least 16 bytes, or after each 128 bytes; with a swizzle of CuTe that has a positive shift and moves units of
+  at most 16 bytes within blocks of 128 bytes. The search stops early if it finds places without conflicts at which 16-byte accesses move all
+  registers. Places that were not tried may cost less.
 
 HISTORY
   0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.

@@ -43,8 +43,8 @@ THE MODEL
                 The entries of a tuple are its modes. In a coordinate, an integer may replace a tuple; it is split into the modes of the tuple: the first
                 mode is the fastest, and the last mode is not bounded. So a layout is a function on all integers from 0 on. The values of
                 ((2,2),3):((1,6),2) are 0,1,6,7,2,3,8,9,4,5,10,11. (4):(1) and 4:1 have different shapes, but are the same function
-  d@p           A stride that is a coordinate: the value is a tuple, and d is added to its entry (place) p. (4,8):(1@1,1@0) is (i, j) -> (j, i).
-                1@0@1 adds to place 0 inside place 1
+  d@p           A stride that is a coordinate: the value of the layout is a tuple, and a leaf s:d@p at index i adds i * d to entry (place) p of
+                this tuple. (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 adds to place 0 inside place 1
   S<B,M,S>      A swizzle. The B bits from bit M + S on are XORed into the B bits from bit M on; if S < 0, the B bits from bit M on are XORed into the B bits
                 from bit M - S on. abs(S) is at least B. A swizzle acts on offsets in elements. For shared memory, CuTe prints a swizzle of bytes, and
                 then a pointer that says how many bits an element has. The parser converts such a swizzle to elements:
