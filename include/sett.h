@@ -1,4 +1,4 @@
-/* sett.h - v0.7 - all sett headers, and functions that join them: a layout as an indexing map, layouts of any notation compared and converted
+/* sett.h - v0.8 - all sett headers, and functions that join them: a layout as an indexing map, layouts of any notation compared and converted
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -129,6 +129,7 @@ LIMITS
   The limits are those of the other headers.
 
 HISTORY
+  0.8  sett_any_reorder does not decide for elements of other than 8, 16, 32 or 64 bits.
   0.7  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_JOINED.
   0.6  arrays without elements; reorders in memory.
   0.5  moves from one distribution over threads to another; Tenstorrent's tiles and faces.
@@ -151,7 +152,7 @@ HISTORY
 #ifndef SETT_H
 #define SETT_H
 
-#define SETT_VERSION 700 /* version 0.7.0: 10000 * major + 100 * minor + patch */
+#define SETT_VERSION 800 /* version 0.8.0: 10000 * major + 100 * minor + patch */
 
 /* The error of a map that is made from a failed shape is this number plus the shape's error (sett_tile.h). */
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 };
@@ -310,7 +311,7 @@ typedef struct sett_any_reordered {
 } sett_any_reordered;
 /* Return 1 if both layouts are arrays in memory, and at least one is not a CuTe layout. (Two CuTe layouts may also be layouts of threads.) */
 SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
-/* Return how an array moves from layout a to layout b. bits: size of an element, 8, 16, 32 or 64. */
+/* Return how an array moves from layout a to layout b. bits: size of an element, 8, 16, 32 or 64; for another size, the answer is not decided. */
 SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
@@ -3105,7 +3106,9 @@ SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const set
   form[0] = settp_layout_any_form(arena, a, 0, 0);
   form[1] = settp_layout_any_form(arena, b, 0, 0);
   out.answer = settp_layout_any_say(1, 0, "yes");
-  if (!form[0] || !form[1]) out.answer = settp_layout_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+    out.answer = settp_layout_any_say(0, 0, sett_move_message(SETT_MOVE_ERROR_BITS));
+  else if (!form[0] || !form[1]) out.answer = settp_layout_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   else if (form[0]->ins != form[1]->ins) out.answer = settp_layout_any_say(0, 1, "different numbers of dimensions");
   for (i = 0; out.answer.yes && i < form[0]->ins; ++i)
     if (form[0]->in[i] != form[1]->in[i]) out.answer = settp_layout_any_say(0, 1, "different sizes");

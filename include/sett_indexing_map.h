@@ -1,4 +1,4 @@
-/* sett_indexing_map.h - v0.7 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.8 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -121,6 +121,7 @@ LIMITS
   but not always exact. An empty domain is recognised only if the rules or an enumeration show it.
 
 HISTORY
+  0.8  print_c writes no text after an error; strides and runs refuse a variable that does not exist.
   0.7  sett_map_fits returns errors as negative numbers; rules P3, P5 and P13 print shorter quotients.
   0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_FULL_SPEED.
@@ -135,7 +136,7 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 700 /* version 0.7.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 800 /* version 0.8.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -464,8 +465,7 @@ SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
  * constraint of sett_map_guards. The EXPR of a constraint is a condition, such as d0 % 3 == 1. The types are uint (32 bits, unsigned), int (32 bits)
  * and long (64 bits). The variables have the names in the map, and the caller declares them with this type. SETT_MAP_ANY_TYPE chooses the first of
  * uint, int and long that computes all lines correctly: results at points inside the domain, constraints at all points inside the bounds. Return the
- * length as sett_map_print does. *error becomes 0 or the error; `error` must not be NULL. After an error, the text and the returned length have
- * no meaning. */
+ * length as sett_map_print does. *error becomes 0 or the error; `error` must not be NULL. After an error, the text is empty, and 0 is returned. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
@@ -9182,7 +9182,8 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   settp_map_asked a;
   int i, j, code;
   if (map.kind != SETT_MAP_DEFINED) return settp_map_error(&map);
-  code = settp_map_ask(arena, map, &a); /* a map that has no value anywhere has no answer */
+  if (variable < 0 || variable >= sett_map_variables(map)) code = SETT_MAP_ERROR_UNKNOWN;
+  else code = settp_map_ask(arena, map, &a); /* a map that has no value anywhere has no answer */
   for (i = 0; i < map.results; ++i) {
     const settp_map_engine *e = &a.engine;
     int32_t l;
@@ -11538,6 +11539,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
   if (map.kind != SETT_MAP_DEFINED) return settp_map_error(&map);
   for (i = 0; i < map.results; ++i) settp_map_no_run(out + i);
   n = sett_map_variables(map);
+  if (variable < 0 || variable >= n) return SETT_MAP_ERROR_UNKNOWN;
   lo = map.variable[variable].lo;
   hi = map.variable[variable].hi;
   extent = settp_map_extent(lo, hi);
@@ -12008,6 +12010,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
     }
   }
   sett_map_arena_rewind(arena, mark);
+  if (*error) out.length = 0;
   return settp_map_finish(&out);
 }
 

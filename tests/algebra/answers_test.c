@@ -446,8 +446,17 @@ static void maps(void) {
   CHECK(!run.contiguous_exact && !run.broadcast_exact && !run.vector_exact);
   CHECK(sett_map_strides(&full, one, 0, &stride) == SETT_MAP_ERROR_FULL && !stride.linear && stride.stride == 0 &&
         stride.align == 1);
-  (void)sett_map_print_c(&full, one, SETT_MAP_ANY_TYPE, text, sizeof text, &error);
-  CHECK(error);
+  memset(text, 'x', sizeof text);
+  CHECK(!sett_map_print_c(&full, one, SETT_MAP_ANY_TYPE, text, sizeof text, &error) && error && !*text);
+  /* no text if the values do not fit into the type, and no variable with this number */
+  one = map_of(&arena, "(d0) -> (d0 * 3), domain: d0 in [0, 2000000000]");
+  memset(text, 'x', sizeof text);
+  CHECK(!sett_map_print_c(&arena, one, SETT_MAP_INT, text, sizeof text, &error) && error == SETT_MAP_ERROR_INDEX_TYPE &&
+        !*text);
+  CHECK(sett_map_runs(&arena, one, 1, &run) == SETT_MAP_ERROR_UNKNOWN && run.contiguous == 1 && !run.contiguous_exact);
+  CHECK(sett_map_runs(&arena, one, -1, &run) == SETT_MAP_ERROR_UNKNOWN);
+  CHECK(sett_map_strides(&arena, one, 1, &stride) == SETT_MAP_ERROR_UNKNOWN && !stride.linear && stride.align == 1);
+  CHECK(sett_map_strides(&arena, one, -1, &stride) == SETT_MAP_ERROR_UNKNOWN);
   CHECK(sett_map_find(one, "x", 1) == -1);
   facts();
   CHECK(sett_map_variables(zero) == 0);
@@ -655,7 +664,7 @@ static void glue(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map zero = {0};
   sett_tile_shape failed = shape_of("f32[");
-  static sett_any none, wrong_one;
+  static sett_any none, wrong_one, square;
   sett_analysis_answer answer;
   wrong_one = sett_any_parse(&arena, "4x4@strides(1", 13);
   answer = sett_layout_order(&arena, &failed, 1);
@@ -665,6 +674,9 @@ static void glue(void) {
   answer = sett_layout_physical(&arena, &answer, &failed, &failed, 1);
   CHECK(answer.all.kind == SETT_MAP_FAILED);
   NOT_TAKEN(sett_any_in_memory(&arena, &none, &none) || sett_any_in_memory(&arena, &wrong_one, &wrong_one));
+  square = sett_any_parse(&arena, "4x4@strides(4,1)", 16);
+  YES(sett_any_reorder(&arena, &square, &square, 32).answer);
+  OPEN(sett_any_reorder(&arena, &square, &square, 12).answer);
 }
 
 int main(void) {
