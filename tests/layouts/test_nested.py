@@ -228,7 +228,7 @@ def test_errors() -> None:
         assert said.startswith(f"error: {column}: ") and words in said, (text, said)
     layout = short("1,1 1,1 1,1 4,2 1,1 0,0 1,4")
     for words, said in [(("element", layout, "0", "0", "1"), "a slot"), (("element", layout, "-1", "0", "0"), "subgroup"),
-                        (("element", layout, "0", "x", "0"), "integer"), (("owner", layout, "0"), "as many indices"),
+                        (("element", layout, "0", "x", "0"), "integer"), (("owner", layout, "0"), "one index for each dimension"),
                         (("owner", layout, "0,2"), "inside"), (("permute", layout, "0,0"), "permutation"), (("apply", layout, "2"), "dimension"),
                         (("reshape", layout, "9"), "as many elements as the layout: 8"), (("frob", layout), "unknown verb 'frob' of nested, did you mean 'from'\\? sett help nested lists them"),
                         (("mma", "X", "a"), "intrinsic"), (("MFMA_F32_16x16x4_F32.d",), "error: 22: expected lhs, rhs, acc"), (("MFMA.a",), "error: 1: expected nested_layout<..>, or an intrinsic"), (("mma", "NV_WMMA_F32_16x16x16_F16", "a"), "opaque"),

@@ -308,12 +308,12 @@ OWN = [
     ("", ["Sw<3,4,3> o 0 o (_8,_64):(_64,_1)"], "cute\tS<3,4,3> o 0 o (8,64):(64,1)\t", 0),
 ]
 # Malformed texts, each with the error's column and the words about what was expected.
-BAD = [("", 1, "a layout"), ("hello", 1, "a layout"), ("(4,8:(1,4)", 5, "',' or ')'"), ("(4,8):(1,(4,2))", 7, "nested as"), ("(4,8):(1)", 7, "nested as"),
+BAD = [("", 1, "a layout"), ("hello", 1, "a layout"), ("(4,8:(1,4)", 5, "',' or ')'"), ("(4,8):(1,(4,2))", 7, "the nesting of the shape"), ("(4,8):(1)", 7, "the nesting of the shape"),
        ("(4,8):(1,4) x", 13, "the end"), ("4:", 3, "an integer or"), ("(4,?):(1,4)", 4, "an integer or"), ("S<4,0,2> o 0 o 4:1", 1, "bits and base"),
        ("S<2,0 o 0", 7, "a swizzle"), ("S<2,0,2> o 4:1", 13, "' o OFFSET"), ("S<2,0,2> o 0 o 4", 17, "':'"), ("99999999999999999999:1", 1, "64 bits"),
        ("ptr[32](0x10) o 4:1", 7, "a pointer as CuTe prints it"), ("gmem_ptr[32b](0x) o 4:1", 17, "a pointer"), ("gmem_ptr[32b](0x10)", 20, "' o ' and the layout"),
        ("Sw<1,0,1> o smem_ptr[16b](unset) o 4:1", 13, "that it does not split"), ("Sw<3,4,3> o smem_ptr[32b](0x440) o 8:1", 13, "bits leave alone"),
-       ("Sw<3,4,3> o smem_ptr[24b](unset) o 8:1", 13, "8 * 2^k bits"), ("4:1@99", 5, "a place"), ("-4:1", 1, "a size"), ("[4:1,(2", 8, "',' or ')'"), ("(" * 40, 33, "32 parentheses"), ("16@aB16b", 5, "a tag"),
+       ("Sw<3,4,3> o smem_ptr[24b](unset) o 8:1", 13, "8 * 2^k bits"), ("4:1@99", 5, "a number from 0 to 63"), ("-4:1", 1, "a size"), ("[4:1,(2", 8, "',' or ')'"), ("(" * 40, 33, "nested at most 32 deep"), ("16@aB16b", 5, "a tag"),
        ("4x8@strides(8)", 13, "a number for each"), ("16x32@#ttg.foo<{}>", 12, "an encoding"), ("16x32@#ttg.blocked<{sizes = 1}>", 21, "a key"), ("4x8@ABc", 7, "a tag"),
        ("{lane = [[1],[2]]} -> {dim0 = 3}", 32, "powers of two"), ("{a = [[1]], a = [[2]]}", 14, "another for each"), ("{a = [[1], [2, 3]]}", 12, "one length")]
 
