@@ -19,7 +19,7 @@ class Cell(NamedTuple):
     """A cell of the window: a set of its positions (places) and of its elements (taps).
 
     place, tap: the first place and the first tap.
-    places, taps: how many places and taps there are.
+    places, taps: the numbers of places and taps.
     """
 
     place: int
@@ -88,9 +88,9 @@ def along(convolution: Instruction, k: int) -> Along:
     1. Taps that cover elements at the same places form a cell.
     2. Places at which the same taps cover elements form a cell.
 
-    The second way is used if it gives fewer cells, or if there are so few input features that sums would be short. The
-    first is always used for a window with more taps than places, such as that of a gradient of weights, if the product
-    has few other rows: the places then become rows of a tile.
+    The second way is used if it gives fewer cells, or if there are so few input features that sums would be short.
+    There is one exception. If the window has more taps than places, and the batch dimension of the result is short, the
+    first way is used, because the places then become rows of a tile. A gradient of weights is such a convolution.
     """
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]

@@ -99,8 +99,8 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """Return the concatenation of which the nest reads each element exactly once, at the position in memory that the
-    nest writes. Return None if the nest does not contain exactly one concatenation, or reads it in another way.
+    """Return the concatenation that a nest reads. Return None unless the nest contains exactly one concatenation, and
+    reads each of its elements exactly once, at the position in memory that the nest then writes.
     """
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]

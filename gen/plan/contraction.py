@@ -570,9 +570,10 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) -> str:
-    """Return the map (g0, .., unit, lane) -> (position). The variables g0, .. are the outer digits. The variable `unit`
-    counts vectors, which have as many columns as the argument `unit` says. each: 0, or the number of lanes in one of
-    the equal parts of a vector; then `lane` counts the lanes of a part, and a variable `part` counts the parts.
+    """Return the map (g0, .., unit, lane) -> (position). The variables g0, .. are the outer digits. The map's variable
+    `unit` counts vectors; the argument `unit` is the number of columns of a vector. each: 0, or the number of lanes of
+    a part, if vectors are divided into equal parts. Then `lane` counts the lanes of a part, and a further variable
+    `part` counts the parts.
     """
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]

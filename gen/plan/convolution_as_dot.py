@@ -19,7 +19,8 @@ from gen.hlo import Instruction, array_shape
 from gen.hlo.expansion import Expander
 from gen.plan.partition import STORED
 
-# Returns the strides of an array's dimensions in memory, or None if strides cannot describe its positions.
+# A function that returns the stride in memory along each dimension of an array. It returns None if the positions of the
+# elements do not have constant strides.
 Strides = Callable[[Instruction], Optional[Sequence[int]]]
 
 

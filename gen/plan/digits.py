@@ -348,8 +348,9 @@ def row(nest: Nest) -> int:
 
 
 def falling(nest: Nest) -> int:
-    """Return the length of a run of positions along which more bytes are read towards lower addresses than towards
-    higher ones. Return 0 if there is no such run.
+    """Return the length of a run of positions along which a nest mostly reads memory backwards: as the position rises,
+    the addresses of more bytes fall than rise. Return 0 if there is no such run. A run consists of one or more minor
+    digits.
     """
     space, run = iteration_space(nest.partition, nest.shape), 1
     reads = [(a.bytes, a.strides) for a in space.accesses if a.strides and not a.write] if space else []

@@ -45,7 +45,7 @@ from gen.plan.partition import compose, identity, only_side, operand_map, to_sca
 OPCODE = "element-loop"
 MOST_VARIABLES = 16     # maximum number of variables of an element, so that they stay in registers
 MOST_OPS = 512          # maximum number of ops of a step
-LIMITED = 16            # added to MOST_VARIABLES and MOST_OPS for a loop whose steps a check limits
+LIMITED = 16            # a check adds variables and ops to a loop, to limit its steps: this many more are allowed
 MOST_PLACES = 8         # maximum number of elements of one array that are computed for one index of the element loop
 MOST_REDUCED = 8        # maximum number of elements that a reduce within a step combines
 EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
@@ -242,8 +242,8 @@ class _Walker:
         return walk
 
     def at(self, dims: "Tuple[int, ...]", places: "Dict[int, int]") -> str:
-        """Return the map from the element loop's index to the index of an array with further dimensions. places: the
-        index along each of the further dimensions.
+        """Return the map from the element loop's index to the index in an array that has more dimensions. places: the
+        constant index along each dimension that the element loop does not have.
         """
         if not places:
             return self.own
@@ -251,8 +251,8 @@ class _Walker:
 
     def hold(self, asked: int) -> None:
         """Find out which variables a finished element keeps. The next value of such a variable is a select between a
-        new and the old value; replace it by the new value. asked: the index of the scalar that is the predicate of an
-        element.
+        new and the old value; replace it by the new value. Raise Refused if a finished element does not keep a result,
+        or a variable of its predicate. asked: the index of the scalar that is the predicate of an element.
         """
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):

@@ -1,9 +1,9 @@
 """Strides that contain a leading dimension that the caller gives at run time.
 
-A position in an array with such a dimension is row * lead + column. A distance between positions is therefore times *
-lead + rest, for two known numbers; `rest` is less than the size of the array in elements. Plans and schedules represent
-a distance as the single number times * BASE + rest, where BASE is larger than any such array. They add, compare and
-multiply distances as usual, and `text` prints them.
+A position in an array with such a dimension is row * lead + column. A distance between positions is therefore
+m * lead + rest, where m and rest are known numbers, and rest is less than the size of the array in elements. Plans and
+schedules represent a distance as the single number m * BASE + rest, where BASE is larger than any such array. They add,
+compare and multiply distances as usual, and `text` prints them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def stride_map(shape: Shape) -> str:
 
 
 def has_strides(shape: Shape) -> bool:
-    """Return true if a distance in the array can be represented as times * BASE + rest."""
+    """Return true if a distance in the array can be represented as m * BASE + rest."""
     return not shape.lead or shape.elements < BASE // 2
 
 
 def digits(distance: int) -> "Tuple[int, int]":
-    """Return two numbers (times, rest) such that the distance is times * (leading dimension) + rest."""
+    """Return two numbers (m, rest) such that the distance is m * (leading dimension) + rest."""
     times = (distance + BASE // 2) // BASE
     return times, distance - times * BASE
 

@@ -53,8 +53,8 @@ def discarded(value: Instruction, partition: Partition) -> "Set[str]":
 
 
 def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> "Set[str]":
-    """Return maps from the index of the entry function to an integer. If one of the integers is negative, the pred
-    that is read at this index is not `truth`.
+    """Return maps from the index of the entry function to an integer. If one of the integers is negative, the predicate
+    that `read` reads at this index is the opposite of `truth`.
     """
     entry = entries.get((read.source, read.map))
     if entry is None or entry.callee is not None or entry.regions:

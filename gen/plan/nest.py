@@ -22,7 +22,7 @@ class Nest:
     result. Subclasses are the kinds of nests, such as a reduction or a scatter; they use more of the following fields.
 
     sides: nests whose results are written by the same pass over this nest's input.
-    further: further partitions that the nest computes.
+    further: partitions that the nest computes besides `partition`.
     layout: the nested layout that distributes the results over the threads of a GPU.
     aliases: results that are stored in a parameter's buffer, each with the parameter.
     reads_first: true if a step makes all its reads before its first write.

@@ -58,7 +58,7 @@ class Region:
     loop: the body of a loop over summed or reduced elements, or over the elements of a window.
     guard: code that runs where a condition holds. It reads an operand of pad or concatenate, the update of a
         dynamic-update-slice, or the elements of a window inside the base.
-    read: code that reads an operand at an index that is known at run time.
+    read: code that reads an operand at an index that is known only at run time.
     """
 
     kind: str

@@ -150,7 +150,8 @@ class Plan:
 
     cuts: reduces, loops, scatters and other values that are stored in scratch buffers, each with the index of its first
         buffer.
-    fused: for each result, the reduces or scans that are computed in its nest. The order of these reduces is free.
+    fused: for each result, the reduces or scans that are computed in its nest. These reduces may combine their elements
+        in any order.
     products: for each result, the product that is computed in tiles in its nest.
     scatters: scatters that write results directly, without a scratch buffer, each with the indices of these results.
     """

@@ -2,7 +2,7 @@
 
 An element of a product is a sum of x[b, i, k] y[b, k, j] over k. Let j be the contiguous dimension of the result. The
 operand with dimension j is read in units. A unit is 64 contiguous bytes along j. The elements of the other operand are
-read one by one.
+read one by one. Below, J and K are the sizes of the dimensions j and k.
 
 * Both operands are converted to the type of the sum, and the result to its own type. Integers of up to 32 bits are
   added as s32, because the low bits of a sum do not depend on the type.
@@ -11,22 +11,24 @@ read one by one.
   own, and the lanes' sums are added at the end. An operand that is computed once for many launches is stored in panels
   in any case.
 * Operands of narrow numbers keep their type if the machine multiplies groups of them: two bf16, or four numbers of 8
-  bits. The elements of a group are adjacent along the sum. Panels are then [.., J / width, K / group, width, group].
-  If there are few rows, and the columns are contiguous in memory, each work-item copies its columns to such panels.
+  bits. The elements of a group are adjacent along the sum. Panels of `width` columns are then an array
+  [.., J / width, K / group, width, group]. If there are few rows, and the columns are contiguous in memory, each
+  work-item copies its columns to such panels.
 * If one operand of narrow numbers has few rows, and the other is large and contiguous along the sum, the large one is
   read in place. The operand with few rows is stored in panels, even if it is not the one with j. The result is
   transposed.
 * An operand that is computed is stored first, because each of its elements is read for many results.
-* The operand with j is stored in panels, [.., J / width, K, width], if it has no contiguous units in memory, or if it
-  is too large to be read in place. A panel is as many units wide as a tile if that width divides J. Reads of panels are
-  moves, which are composed into the maps of the product.
+* The operand with j is stored in panels of `width` columns, as an array [.., J / width, K, width], if it has no
+  contiguous units in memory, or if it is too large to be read in place. A panel is as many units wide as a tile if that
+  width divides J. Reads of panels are moves, which are composed into the maps of the product.
 * The other operand is stored with adjacent elements along the sum, if it is large and its elements along the sum are
   far apart in memory.
 * A product of complex numbers becomes a product of real numbers with twice the rows or columns and twice the steps,
   unless it is small. If it has few rows or columns, the larger operand is read in place, as an array of real and
   imaginary parts.
-* Products of small matrices become code without loops. The vectors of this code are along rows of the result, unless
-  the batch is the contiguous dimension of the operands and the result.
+* Products of small matrices become code without loops, whose vectors are along rows of the result. The exception is a
+  product whose batch is the contiguous dimension of both operands and of the result: loops compute it, in vectors along
+  the batch.
 * A product by a vector becomes a reduce of elementwise products. The reduce takes only the time in which the matrix is
   read.
 * The result of a convolution is computed with contiguous output features, and a copy transposes it to its own layout.
@@ -280,8 +282,9 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
     read in place: real and imaginary parts alternate along its contiguous dimension.
 
     If that dimension is summed over, the other operand is (re -im; im re), with alternating parts too, and the results
-    are the real and imaginary parts. If not, the other operand is (re; im), and the results are products of one part
-    each, which are then added or subtracted. Return None if the product of real numbers would be computed by loops.
+    are the real and imaginary parts. If not, the other operand is (re; im). A result is then a product of one part of
+    each operand, and these products are added or subtracted afterwards. Return None if the product of real numbers
+    would be computed by loops.
     """
     large, before, batch = int(operands[1].shape.elements > operands[0].shape.elements), len(x.into), \
         len(Sides.of(dot, 0).batch)
@@ -476,8 +479,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        # With one row, a reduction is as fast. In the second case, the sums of all lanes are larger than the matrix.
-        # In the third case, the product is small.
+        # With one row, a reduction is as fast. If the second condition holds, the sums of all lanes take more memory
+        # than the matrix. If the third holds, the product is small.
         return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
@@ -913,9 +916,9 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 
 def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """Return the convolution for tiles that read its base in vectors along a dimension of the image. This dimension
-    must be the contiguous one of the result, and the base must have neither padding nor holes along it. Return None
-    for other convolutions, and if there are several feature groups.
+    """Return the convolution in a form whose tiles read the base in vectors along one dimension of the image. This must
+    be the contiguous dimension of the result. Along it, the window must have stride 1, and the base neither padding
+    nor holes. Return None for other convolutions, for several feature groups, and if the product is too small.
     """
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
     at, kind = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0]), _sum_type(product)
@@ -1098,7 +1101,8 @@ def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool
     """Return the stride in memory along each dimension of a value. Return None if the value is not stored, or if a
     stride is not constant. The stride along a dimension of size 1 is 0.
 
-    box: the sizes of a corner of the value at index 0. Only elements in this corner must have constant strides.
+    box: the sizes of a block of the value that begins at index 0. Only the elements of this block must have constant
+        strides.
     leads: true if the caller may give the leading dimension at run time.
     """
     index, of = identity(box or value.shape.dims), value

@@ -36,7 +36,7 @@ class Stage:
     heroes: the reduces of the pass.
     inputs: computes, at a position: the operands of the reduces, then `writes`, the operands of `columns`, and `kept`.
     writes: the results that the pass writes, one element per position.
-    columns: reduces across rows, which have a total for each element of a row.
+    columns: reduces that combine elements of different rows. They have one total for each position within a row.
     kept: the values that the pass keeps in registers for later stages.
     totals: computes, for a row: `row_writes`, then `row_values`. It reads the totals of this and of earlier stages.
     row_writes: the results with one element per row.
@@ -63,7 +63,7 @@ class Rows(Nest):
     row_of: the map from an index of `space` to the position of its row.
     first_of: the map from an index of `space` to the first index of its row.
     inner: the scratch buffers that only the stages read. The kernel does not write them.
-    columns: the members that reduce across rows. They have a total for each element of a row.
+    columns: the members that reduce across rows. They have one total for each position within a row.
     column_of: for each of these members, the map from an index of `space` to the position of its total.
     strip: the number of elements of a strip, if buffers contain the rows of one strip only (gen/plan/strips.py); else
         0.
@@ -442,9 +442,9 @@ class _Stages:
             raise _Refused
 
     def _by_columns(self, nest: Reduction) -> str:
-        """Add a reduction across rows to the last stage. Return the map from an index of the element to the position of
-        the total in which the element is summed. Raise _Refused unless the reduction has one total for each element
-        of a row.
+        """Add a reduction across rows to the last stage. Return the map from the index of an element to the position of
+        the total into which the element is combined. Raise _Refused unless the reduction has one total for each
+        position within a row.
         """
         totals = nest.heroes[0].shape.leaves()[0]
         everyone = (*self.group, *self.columns)
@@ -498,7 +498,7 @@ class _Stages:
             [hero.operands[1] for hero in stage.heroes],
         )
         if bound_in(partition):
-            raise _Refused      # in the generated C, a runtime variable could have the name of a total's variable
+            raise _Refused      # a C variable for a total could have the same name as a runtime variable
         return partition
 
     def _partition(

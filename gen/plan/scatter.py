@@ -35,7 +35,7 @@ class Scatter(Nest):
         self.further = [self.indices]
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        return []       # the nests that copy the operands have written all elements
+        return []       # every result is written at indices read at run time; other nests have written all elements
 
     def mapped(self) -> "List[str]":
         lines = [

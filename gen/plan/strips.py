@@ -62,8 +62,8 @@ def joined(nests: "Sequence[Nest]", panels: Panels, cuts: "Dict[Instruction, int
         rows = (middle if isinstance(middle, Rows) else alone(middle, cuts)) if producer else None
         if rows is None or producer is None or rows.columns:
             continue
-        # If a row fits in one unit (a vector of adjacent columns), the product computes few sums along a large matrix,
-        # in blocks that are larger than a strip.
+        # Keep the product and a single reduction apart if a row fits in one unit (a vector of adjacent columns). The
+        # product then computes few sums along a large matrix, in blocks that are larger than a strip.
         if rows is not middle and rows.space.elements // rows.rows.elements <= producer.unit:
             continue
         consumer = next((nest for nest in products if _feeds(middle, nest, nests)), None)
