@@ -44,36 +44,39 @@ ALLOWED DIFFERENCES
   * scatter: kernels may combine the updates of an element in any order. A sum of n updates is bounded like the sum of a
     reduce. CUDA's atomicAdd flushes subnormals of f32 (the element, an update, the sum), which adds 2 n times the
     smallest normal number. A combiner that does not depend on the order adds no error. For other combiners, elements
-    with several updates may have any value. They also may if the text promises unique indices, because the random
+    with several updates may have any value. This also holds if the text promises unique indices, because the random
     indices of a check may repeat.
   * sort, topk are exact if the operands are exact and the comparator adds no error; else every element may have any
     value.
   * excess_precision: between ops on f16 and bf16, a kernel may keep a float or round it; the interval has both.
   * dynamic-slice, dynamic-update-slice, gather allow any value if a start index is not certain.
   * Ops on matrices with exact operands: a backward error dA of the matrix is known; the bound is its effect on the
-    result to first order, times 2 or more. u is half an ulp of 1, n the number of rows; |..| is elementwise. Results
-    may have any value if the first order is not enough (the matrix is nearly singular), or if products might overflow
-    or be subnormal. Numbers of theorems are those of Higham, Accuracy and Stability of Numerical Algorithms, second
-    edition.
+    result to first order, times 2 or more. u is half an ulp of 1. The matrix A has m rows, or n rows if it must be
+    square; A[i,j] is an element, A[j] a column, and |..| is elementwise. Results may have any value if the first order
+    is not enough (the matrix is nearly singular), or if products might overflow or be subnormal. Numbers of theorems
+    are those of Higham, Accuracy and Stability of Numerical Algorithms, second edition.
       cholesky: |dA| <= 4 (n + 2) u d d^T, where d are the roots of the diagonal (10.1). So |dL[j,i]| <= g[i] times the
         sum of |L[j,k]| g[k] over i <= k <= j, where g = |L^-1| d. info is certain if no pivot is within 16 times the
         error of 0.
       triangular-solve: the error is at most 2 (n + 2) u |T^-1| |T| |x| (8.1).
-      lu: |dA| <= 4 (n + 2) u |L| |U| (9.3), which is at most an outer product e f^T. Its effect on a Schur complement
-        is the outer product of e2 + |A21 A11^-1| e1 and f2 + |A11^-1 A12|^T f1. A pivot is certain if it is the
+      lu: |dA| <= 4 (s + 2) u |L| |U| (9.3), where s is the smaller of the numbers of rows and columns. This is at most
+        an outer product e f^T. In step k, A11 is the block of the first k rows and columns, A12, A21 and A22 are the
+        other blocks, and e1, e2, f1, f2 are the parts of e and f. The Schur complement A22 - A21 A11^-1 A12 changes by
+        at most the outer product of e2 + |A21 A11^-1| e1 and f2 + |A11^-1 A12|^T f1. A pivot is certain if it is the
         largest by more than the errors.
-      qr: R[i,j] changes by at most 8 m u k |a[j]|. k is the condition number, in Frobenius' norm, of columns 0 to i
-        scaled to length 1 (19.9, with m in place of a product of sizes that only the worst case needs). Reflectors and
-        tau change by 16 m u k: up to signs they are the LU factors of Q, whose pivots are at least 1. From the first
-        column with an uncertain sign on, results may have any value.
-      householder-product: each reflector adds an error of 4 m u (1 + 2 |tau| |v|^2) times a column's length (19.2).
-      tridiagonal-solve: the error is at most 32 u |A^-1| |A| |x| in the maximum norm. The diagonals that it returns
-        may have any value.
-      eigh, svd: values change by at most 8 n u |A| in Frobenius' norm (Weyl). Vectors change by at most 2 (svd: 4)
-        times this over the gap to the next value (Davis and Kahan). A vector may have any value if another component
-        of opposite sign may be its largest one, if its value is too close to another one, or if it only completes a
-        basis; tests/kernels/test_matrices.py checks for all vectors that they are orthonormal and that the product of
-        the factors is right.
+      qr: R[i,j] changes by at most 8 m u k times the length of A[j]. k is the condition number, in Frobenius' norm, of
+        columns 0 to i scaled to length 1 (19.9, with m in place of a product of sizes that only the worst case needs).
+        Reflectors and tau change by 16 m u k: up to signs they are the LU factors of Q, whose pivots are at least 1.
+        From the first column with an uncertain sign on, results may have any value.
+      householder-product: the reflector 1 - tau v v^T adds an error of 4 m u (1 + 2 |tau| |v|^2) times the length of a
+        column (19.2).
+      tridiagonal-solve: the error is at most 32 u |A^-1| |A| |x| in the maximum norm (128 u for complex numbers). The
+        diagonals that it returns may have any value.
+      eigh, svd: values change by at most 8 n u |A| in Frobenius' norm (Weyl); for svd, n is the larger of the numbers
+        of rows and columns. Vectors change by at most 2 (svd: 4) times this over the gap to the next value (Davis and
+        Kahan). A vector may have any value if another component of opposite sign may be its largest one, if its value
+        is too close to another one, or if it only completes a basis; tests/kernels/test_matrices.py checks for all
+        vectors that they are orthonormal and that the product of the factors is right.
   * Calls of LAPACK's routines allow any value. A function `NAME_holds` in the same file tests instead, in wider
     precision, whether the results fulfil the routine's promise: residuals of at most 64 n u |A|, orthonormal vectors,
     zero triangles, the order of values. It cannot judge a matrix with a nonzero element outside [2^-24, 2^24].

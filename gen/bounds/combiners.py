@@ -18,7 +18,7 @@ def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], eleme
             behind: bool = False) -> List[Statement]:
     """Return statements that combine all accumulators with the elements.
 
-    behind: pass the elements before the accumulators
+    behind: true if the combiner takes the elements first, and the accumulators after them
     """
     lines: List[Statement] = []
     results = b.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)

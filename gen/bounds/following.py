@@ -56,7 +56,7 @@ class Bounds:
         self.step(i.name, ranges.each(full_range(out.dtype)), [ranges], [])
 
     def decided(self, i: Instruction, outs: Sequence[Array], bits: Sequence[bool], sure: bool, why: str) -> None:
-        """Set the bounds of results whose elements are copies of operands' elements.
+        """Set the bounds of results that are either exact or unknown.
 
         sure: if true, the results equal the reference's; if false, any value is allowed
         bits: for each result, true if its bits are known

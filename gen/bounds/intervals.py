@@ -166,7 +166,8 @@ class Intervals:
             return f"irange_of({ends[0]}, {ends[1]})"
         if to in FLOATS:
             ends = [f"(double){of_key(dtype, f'{r}.{end}')}" for end in ("lo", "hi")]
-            # large integers are rounded to double first, so allow one more step
+            # Here, 64-bit integers are rounded to double first, and kernels may convert to f16, bf16 and smaller types
+            # by way of float. Allow 2 ulps, because numbers are then rounded twice.
             slack = 2.0 if bits_of(dtype) == 64 or to in SMALL + TINY else 0.5
             return self.rounded(f"range_of({ends[0]}, {ends[1]})", to, v, slack)
         if bits_of(dtype) == 64 or bits_of(to) == 64:
@@ -201,7 +202,10 @@ def has_bits(x: Scalar) -> bool:
 
 
 def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
-    """Return true if an elementwise op creates no NaN."""
+    """Return true if the bits of an op's result are known where its value is known. This holds for integers, for pred
+    and for constants, and for a select or copy of floats whose bits are known. Other ops on floats may create a NaN, or
+    change its bits.
+    """
     return (i.shape.dtype not in FLOATS or i.opcode == "constant"
             or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:]))))
 

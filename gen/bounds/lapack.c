@@ -353,8 +353,8 @@ static inline const char *holds_gesdd(const struct call *c) {
   return distance(back, c->x[0], m * n) <= error ? 0 : "U S V^H is not A";
 }
 
-/* Tests that Q R is A, where A's columns are taken in the given `order` (counted from 1), or as they are if it is
-   NULL. */
+/* Tests that Q R is A. If `order` is not NULL, it has column numbers of A, counted from 1, and Q R must be A with its
+   columns in this order. */
 static inline const char *holds_geqrf_in(const struct call *c, const number *order) {
   const int64_t m = c->m, n = c->n, k = m < n ? m : n;
   number *const back = c->w, *const a = back + m * n, *const v = a + m * n;
@@ -377,8 +377,8 @@ static inline const char *holds_geqrf_in(const struct call *c, const number *ord
 
 static inline const char *holds_geqrf(const struct call *c) { return holds_geqrf_in(c, 0); }
 
-/* Results of geqp3. The second operand (LAPACK's jpvt) is 0 for columns that are free to move. These are sorted: the
-   diagonal of R must descend. */
+/* Results of geqp3. The second operand (LAPACK's jpvt) is 0 for the columns that the routine may reorder. It puts them
+   last, in an order in which the diagonal of R descends. */
 static inline const char *holds_geqp3(const struct call *c) {
   const int64_t n = c->n, k = c->m < n ? c->m : n;
   const char *const wrong = holds_geqrf_in(c, c->r[1]);
@@ -395,7 +395,8 @@ static inline const char *holds_geqp3(const struct call *c) {
   return 0;
 }
 
-/* Returns the maximum error of the product of k reflectors and a matrix of this norm; 0 if the product may overflow. */
+/* Returns the maximum error of the product of k reflectors and a matrix of norm `size`. Returns 0 if the product may
+ * overflow. */
 static inline wide grown(wide size, const number *tau, const number *a, int64_t m, int64_t stride, int64_t k, wide u, number *v) {
   wide error = 0;
   for (int64_t step = 0; step < k; ++step) {
@@ -431,7 +432,7 @@ static inline const char *holds_ormqr(const struct call *c) {
   if (error == 0) return "";
   if (!left) adjoint(back, c->x[2], c->m, c->n);
   for (int64_t i = 0; i < m * n && left; ++i) back[i] = c->x[2][i];
-  for (int64_t step = 0; step < c->k; ++step) { /* for a product from the right, this computes its adjoint */
+  for (int64_t step = 0; step < c->k; ++step) { /* for a product from the right, this is the product's adjoint */
     const int64_t k = forward ? step : c->k - 1 - step;
     reflector(v, c->x[0], m, c->p, k, 0);
     reflected(back, m, n, v, forward ? CONJ(c->x[1][k]) : c->x[1][k]);

@@ -18,7 +18,7 @@ static inline int tame_real(const real *a, int64_t count, double u) {
   return 1;
 }
 
-/* w: work array of 2 n^2 + n elements. */
+/* Bounds the errors of the factor `out` of `a`. w: work array of 2 n^2 + n elements. */
 static inline int cholesky_error_real(const real *a, const real *out, double *e, double *w, int64_t n, int lower, double u) {
   const double gamma = 4 * ((double)n + 2) * u;
   double *const l = w, *const inverse = w + n * n, *const g = inverse + n * n;
@@ -58,7 +58,8 @@ static inline int cholesky_error_real(const real *a, const real *out, double *e,
   return sure;
 }
 
-/* w: work array of n^2 + 2 n elements. */
+/* Bounds the errors of the solution x of a x = b. as0, as1: the distances between rows and between columns of `a`; bs0,
+ * bs1: those of `b` and `x`. w: work array of n^2 + 2 n elements. */
 static inline int triangular_solve_error_real(const real *a, const real *b, const real *x, double *e, double *w, int64_t n,
                                        int64_t sides, int64_t as0, int64_t as1, int64_t bs0, int64_t bs1, int forward,
                                        int unit, double u) {
@@ -99,7 +100,8 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
   return sure;
 }
 
-/* `pe`: the errors of the pivots. `w`: work array of 2 m n + m + n elements. */
+/* Bounds the errors of the factors L and U in `out`. `pe`: the errors of the pivots. `w`: work array of 2 m n + m + n
+ * elements. */
 static inline int lu_error_real(const real *a, const real *out, const int32_t *pivots, double *e, double *pe, double *w, int64_t m,
                          int64_t n, double u) {
   const int64_t steps = m < n ? m : n;
@@ -145,7 +147,7 @@ static inline int lu_error_real(const real *a, const real *out, const int32_t *p
       e[k * n + j] = gamma * row * other + 4 * u * fabs((double)out[k * n + j]);
     }
     if (pivot == 0) continue;
-    /* x becomes, block by block, A11^-1, A11^-1 A12, -A21 A11^-1 and the Schur complement */
+    /* the blocks of x become A11^-1, A11^-1 A12, -A21 A11^-1 and the Schur complement, for A11 of size k + 1 */
     for (int64_t j = 0; j < n; ++j)
       if (j != k) x[k * n + j] /= pivot;
     for (int64_t i = 0; i < m; ++i)
@@ -163,7 +165,8 @@ static inline int lu_error_real(const real *a, const real *out, const int32_t *p
   return sure == steps;
 }
 
-/* `te`: the errors of `tau`. `w`: work array of k^2 + n elements. */
+/* Bounds the errors of R and of the reflectors, both in `out`. `te`: the errors of `tau`. `w`: work array of k^2 + n
+ * elements, where k is the smaller of m and n. */
 static inline int qr_error_real(const real *a, const real *out, const real *tau, double *e, double *te, double *w, int64_t m, int64_t n,
                          double u) {
   const int64_t k = m < n ? m : n;
@@ -223,12 +226,12 @@ static inline int householder_product_error_real(const real *a, const real *tau,
  * are not complex. */
 static inline double size_real(const real *re, const real *im, int64_t at) { return fabs((double)re[at]) + (im ? fabs((double)im[at]) : 0); }
 
-/* `in`, `x`, `e`: pairs of arrays, the real and the imaginary parts; the latter is NULL if numbers are not complex.
- * `inverse`: the inverse matrix, followed by its imaginary part. */
+/* `in`, `x`, `e`: pairs of arrays, Re and Im; Im is NULL if numbers are not complex. `inverse`: the inverse matrix; if
+ * numbers are complex, all its Re, then all its Im. */
 static inline int tridiagonal_solve_error_real(const real *const *in, const real *const *x, double *const *e, const real *inverse,
                                         int64_t n, int64_t sides, double u) {
   const real *const turned = in[1] ? inverse + n * n : NULL;
-  /* a complex product consists of four products of parts, which are added in pairs */
+  /* complex products have larger errors: each consists of four products of parts, which are added in pairs */
   const double unit = in[1] ? 128 * u : 32 * u;
   double norm = 0, most = 0;
   int sure = 1;
@@ -254,7 +257,7 @@ static inline int tridiagonal_solve_error_real(const real *const *in, const real
   return sure;
 }
 
-/* `ve`: the errors of the eigenvectors, which are columns. */
+/* `e`: the errors of the eigenvalues. `ve`: the errors of the eigenvectors, which are columns. */
 static inline int eigh_error_real(const real *a, const real *vectors, const real *values, double *ve, double *e, int64_t n,
                            int with_vectors, double u) {
   const int sure = tame_real(a, n * n, u);

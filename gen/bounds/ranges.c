@@ -107,13 +107,13 @@ static inline range range_round_bf16(range r) {
 
 static inline range range_round_f32(range r) { return range_of((double)(float)r.lo, (double)(float)r.hi); }
 
-/* The kernel may round to f16, or keep a float. */
+/* Returns the interval of a result of type f16 that a kernel may round to f16, or keep as a float. */
 static inline range range_kept_f16(range r) {
   const range small = range_round_f16(r), single = range_round_f32(r);
   return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
 }
 
-/* The kernel may round to bf16, or keep a float. */
+/* Returns the interval of a result of type bf16 that a kernel may round to bf16, or keep as a float. */
 static inline range range_kept_bf16(range r) {
   const range small = range_round_bf16(r), single = range_round_f32(r);
   return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
@@ -261,7 +261,7 @@ static inline range range_atanh(range x) {
 }
 
 static inline range range_logistic(range x) {
-  /* if exp(-x) overflows, the result is 0 in place of a subnormal number, here or in the kernel */
+  /* the kernel or `logistic` may return 0 in place of a subnormal number, because exp(-x) overflows */
   double a = logistic(x.lo), b = range_is_point(x) ? a : logistic(x.hi);
   if (range_is_all(x)) return range_all();
   if (a < 0x1p-125) a = 0.0;

@@ -76,7 +76,9 @@ def one_in_its_order(b: Bounds, i: Instruction, r: Reduction, k: int, part: Inst
 
 
 def in_its_order(b: Bounds, i: Instruction, r: Reduction, x: List[Array], outs: List[Array]) -> None:
-    """Set the bounds for a combiner of any kind, in the reference's order, with all accumulators together."""
+    """Set the bounds for a combiner of any kind. Elements are combined in the order of the reference, and each step of
+    the combiner computes all accumulators.
+    """
     half = len(outs)
     ranges = [b.ranges(i, out, out.dtype not in FLOATS) for out in outs]
     totals, starts = zip(*(running(b, k, init) for k, init in enumerate(x[half:])))

@@ -76,7 +76,12 @@ def of_sums(b: Bounds, i: Instruction, s: Scattering, table: Array, of: Array, u
 
 def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: str, k: int, part: Optional[Instruction],
                  operands: List[Array], updates: List[Array], outs: List[Array]) -> None:
-    """Set the bounds in the reference's order, for one component whose op is `part`, or for all components together."""
+    """Set the bounds by combining the updates in the order in which the reference combines them.
+
+    way: as `way_of` returns it; "met" allows any value in an element with several updates
+    part, k: the op that combines result k, if the combiner is one op for each result; otherwise part is None, and the
+        combiner computes all results together
+    """
     now = [b.e.array(f"{i.name}_now", out.dtype, out.dims) for out in outs]
     met = b.e.array(f"{i.name}_met", "s32", outs[0].dims)
     ranges = [b.ranges(i, out, b.of(out).bits) for out in outs]
