@@ -168,7 +168,7 @@ def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Valu
 
 
 def _of_lane(walk: "Any", pointer: Address, lane: "Value", at: Token) -> "Address":
-    """Return the pointer that another lane of the warp passes to this shuffle. Add the obligation that this lane
+    """Return the pointer that another lane of the warp passes to this shuffle. Add the obligation that the other lane
     executes the shuffle, too.
     """
     assert isinstance(lane, Number)

@@ -97,7 +97,7 @@ def _program(text: str, header: str, file: str, manifest: "Mapping[str, Any]", v
         return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
     walk = Walk(reader, target)
     calls: "List[Call]" = []
-    known: "Dict[str, Answer]" = {}    # the launches of a program ask some queries again
+    known: "Dict[str, Answer]" = {}    # the answers by query: launches of a program ask some queries repeatedly
     for launch in launches:
         solvers = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}", known=known)
         verdicts.append(Verdict(launch["kernel"], view, "PROVED", 0, 0.0, file))
@@ -201,7 +201,7 @@ def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapp
             return
     try:
         Program(calls, in_place).follow(tree)
-    except Unknown as error:    # the solvers' time: it is not known which calls were followed
+    except Unknown as error:    # the time limit: it is not known which calls were followed before
         for call in calls:
             call.failures.append(Failure("unknown", error.message, 0, 0))
 

@@ -304,8 +304,8 @@ class Reads:
                 choice, a, b = parts
                 wait(*self._integers(choice))
                 for side, other, holds in ((a, b, choice), (b, a, terms.negated(choice))):
-                    # if a condition skips an operation, the value before it is kept: it is read in either case, the
-                    # other operands only under the condition
+                    # one side is an operation on the value of the other side: this value is read in either case, the
+                    # operation's other operands are read only under its condition
                     if side.kind == "apply" and other in side.parts:
                         wait(other)
                         rest = [part for part in side.parts[1:] if part is not other]

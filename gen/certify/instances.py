@@ -85,8 +85,8 @@ class _Entry:
     env: the values of ids and steps.
     first: the byte of the stored value at which the granule begins.
     rest: the conditions of the store that `env` does not decide.
-    group: if the table has a `by`: the number of the work-group whose part contains the granule, if the writer is
-        work-group 0.
+    group: if the table has a `by`: the granule is in the part of the array with this number, where a part has `stride`
+        bytes, and the writer is work-group 0.
     """
 
     store: Ordered
@@ -103,14 +103,15 @@ class _Entry:
 class _Table:
     """The stores to an array, by granule: a piece of `unit` bytes that each store writes either wholly or not at all.
 
-    base: the part of the offsets that has no number. It is a sum of variables, equal for all stores.
+    base: the part of the offsets that remains a sum of variables. It is the same for all stores, and `entries` count
+        granules from it.
     """
 
     unit: int
     base: Term
     entries: "Dict[int, List[_Entry]]"
-    # the variable that numbers the work-group, if the entries are the stores of work-group 0. Each further work-group
-    # writes the same places, moved by `stride` bytes.
+    # the variable that numbers the work-group, if the entries are the stores of work-group 0 only. Work-group g writes
+    # the same places, moved by g * stride bytes.
     by: "Optional[Atom]" = None
     stride: int = 0
 
@@ -870,7 +871,8 @@ def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
 # ---- comparison ----
 
 Key = Tuple[Any, ...]
-# an operation and its operands: a Counter; a frozenset if the operation chooses one of its operands
+# an operation, and a Counter of its operands, each given by its elements; for an operation that chooses one of its
+# operands, "choice" and the frozenset of the elements of all operands
 Bag = Tuple[str, Any]
 
 
@@ -915,10 +917,10 @@ class Comparison:
     def of(self, root: Expression, wanted: "List[Bag]", which: int) -> "frozenset[object]":
         """Return the set of the elements on which a value depends.
 
-        wanted: the reductions of HLO's value. If a sum of the text contains the operands of one, the set contains the
-            reduction instead of these operands.
-        which: > 0: `root` is a value of the text, and `which` numbers `wanted`. 0: it is a value of HLO. < 0: it is a
-            value of HLO with reductions that must read each element once.
+        wanted: the reductions of HLO's value. If a sum of the text contains all operands of a reduction, the set
+            contains the reduction instead of these operands.
+        which: 0: `root` is a value of HLO. Negative: it is a value of HLO with reductions that must read each element
+            once. Positive: it is a value of the text, and `which` is a number that identifies `wanted`.
         """
         if (root, which) in self.items:
             return self.items[root, which]
@@ -977,9 +979,9 @@ class Comparison:
         return made
 
     def _largest(self, top: Expression, wanted: "List[Bag]", which: int) -> object:
-        """Return a key for a choice, such as a maximum: it contains the set of the elements among which is chosen. Only
-        two kinds of choices have a key: reductions of HLO, and choices of the text among the same elements as such a
-        reduction. Return None for other choices.
+        """Return a key for a choice such as a maximum. It contains the set of the elements among which the operation
+        chooses. Only two kinds of choices have a key: reductions of HLO, and choices of the text among the same
+        elements as such a reduction. Return None for other choices.
         """
         if which < 0 and not top.parts[0].startswith("reduce "):
             return None

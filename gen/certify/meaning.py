@@ -26,7 +26,7 @@ from gen.certify.values import Address, Cell, Either, Lanes, Memory, Number, Opa
 from gen.certify.walk import Walk, _assigned, _declared, _Exits, _names, _Reference
 
 MOST_TRIPS = 64  # maximum number of steps of a loop that is walked step by step
-MOST_CHOICES = 64  # maximum number of elements in an array that an index which is not constant may read
+MOST_CHOICES = 64  # maximum number of elements that an index which is not constant may select
 
 # functions that return the bits of their argument unchanged
 _SAME_BITS = re.compile(r"as_\w+|__builtin_astype|__(float|double|half|int|uint|longlong|ushort|short)_as_\w+")

@@ -125,8 +125,8 @@ def element_at(shape: Shape, place: Term) -> Index:
 
 def reshaped(dims: "Sequence[int]", index: Index, to: "Sequence[int]") -> Index:
     """Return the index that an element has after a reshape of a row-major array from the dimensions `dims` to the
-    dimensions `to`. index: its index before. The dimensions are split into groups of adjacent dimensions, such that
-    a group of `dims` has as many elements as the group of `to` at the same place.
+    dimensions `to`. index: its index before. `dims` and `to` are split into the same number of groups of adjacent
+    dimensions, so that corresponding groups have the same number of elements.
     """
     found: "List[Term]" = []
     at, here = 0, 0
@@ -180,7 +180,7 @@ class Element:
         self.of_atom: "Dict[Atom, Expression]" = {}
         self.integers: "Dict[Tuple[Expression, str], Term]" = {}
         self.first: "Dict[int, int]" = {}
-        # for each parameter of a called computation: the operands of the call, which are the same for several calls
+        # for each parameter of a called computation: the operands of its calls. Calls with other operands are refused.
         self.given: "Dict[Instruction, Tuple[Instruction, ...]]" = {}
         count = 0
         for parameter_of in computation.parameters:

@@ -17,7 +17,7 @@ from gen.certify.values import Access, Found, Memory, Obligation
 Values = Dict[str, Dict[Atom, int]]
 TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
-FEW_PLACES = 250_000         # number of written places that are enumerated before any query
+FEW_PLACES = 250_000         # up to this number of written places, enumeration comes before any query
 MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
 
 
@@ -185,12 +185,13 @@ class Questions:
                                     or a.phase.free or a.phase == b.phase], False)
 
     def _in_regions(self, accesses: "Sequence[Access]") -> "Set[int]":
-        """Return the ids of the accesses to an array that are proved to stay in a region of their work-group, if the
-        regions of two work-groups have no common element. Then no two of these accesses meet. This takes fewer queries
-        than a question about each pair of accesses.
+        """Return the ids of accesses to an array of which no two by different work-groups meet. Each work-group gets a
+        region of the array. It is proved that the regions of two work-groups have no common element, and that each of
+        these accesses stays in the region of its work-group. This takes fewer queries than a question about each pair
+        of accesses.
 
-        A region begins at the part of an access's offset that depends on the work-group only. It ends where the region
-        of the next work-group begins.
+        A region begins at the part of the offsets that depends only on the work-group. It ends where the region of the
+        next work-group begins.
         """
         unit = gcd(*(a.unit for a in accesses))
         offsets = [access.offset.times(access.unit // unit) for access in accesses]
@@ -430,11 +431,13 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
 
 
 def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", solvers: Solvers) -> bool:
-    """Return true if two accesses are proved to touch no common element when variables in `who` differ.
+    """Return true if it is proved that two accesses touch no common element unless all variables in `who` have the same
+    values in both; if `who` is empty, that they touch no common element at all.
 
-    The offsets are split like mixed-radix numbers: if x = n F + G and 0 <= G < n, then x determines F and G. For
-    strides n in an offset, the solver is asked whether 0 <= G < n. In the end it is asked whether the offsets of both
-    accesses can have the same parts F and G although variables in `who` differ.
+    An offset x is split like a mixed-radix number: x = n F + G, where n is a stride in the offset, and F and G are
+    terms. If 0 <= G < n, then x determines F and G. The solver is asked whether 0 <= G < n. F and G are split further.
+    In the end, the solver is asked whether all parts can be equal for both accesses although a variable in `who`
+    differs.
     """
     unit = gcd(a.unit, b.unit)
     factors = a.unit // unit, b.unit // unit
@@ -484,7 +487,7 @@ def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers
         low = form - high.times(n)
         if not high.parts or not (low.parts or one or two):
             continue
-        carries = one // n, two // n    # F contains the multiples of n in the constants
+        carries = one // n, two // n    # the constants, divided by n, go to F
         rests = one % n, two % n
         if all(_within(low + terms.number(rest), n, access, solvers) for rest, access in zip(rests, (a, b))):
             if low.parts or rests[0] != rests[1]:
@@ -685,7 +688,7 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
             return False, ""
     if _covers(writes, bytes_of, solvers, quick=True):
         return False, ""
-    lacks, why = _enumerated(writes, bytes_of)    # this takes less time than a slow query
+    lacks, why = _enumerated(writes, bytes_of)    # enumerate before queries that are not quick, which take longer
     if why and not lacks and (_covers(writes, bytes_of, solvers) or exact and _apart(writes, solvers)):
         return False, ""
     return lacks, why

@@ -778,8 +778,8 @@ def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
 
 
 def split(condition: Condition) -> Condition:
-    """Return an equivalent condition with shorter equations. If |B| < m, then m A + B = 0 is replaced by A = 0 and B =
-    0.
+    """Return an equivalent condition with shorter equations: an equation m A + B = 0, where A and B are terms and m is
+    a constant, is replaced by A = 0 and B = 0 if |B| < m for all values of its variables.
     """
     if condition.kind in ("and", "or", "not"):
         parts = [split(part) for part in condition.of if isinstance(part, Condition)]

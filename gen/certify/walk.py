@@ -36,8 +36,8 @@ MOST_TURNS = 12
 NO_LIMIT = 1 << 62    # stands for the number of steps of a loop if nothing is known about it
 MOST_TRIED = 3    # maximum nesting depth of loops that `_tried` walks on trial
 MOST_UNROLLED = 16          # maximum number of steps of an unrolled loop
-MOST_ENTRIES = 1024    # maximum number of elements of a table at which the walk looks for an index
-MOST_CHANGES = 16    # maximum number of adjacent elements that differ, in a table that a choice replaces
+MOST_ENTRIES = 1024    # maximum number of elements of a constant table among which an index may select
+MOST_CHANGES = 16    # maximum number of these elements that differ from the element before them
 
 
 class _Exits:
@@ -393,7 +393,7 @@ class Walk:
                 low, high = bounds(value.term, self.path[-5:])
             if lo <= low and high <= hi:
                 return Number(type, value.term, value.data, value.condition)
-            # an element of an array and not an index, because indices have at least 32 bits
+            # a value from memory, or a type narrower than those of indices, which have at least 32 bits
             if value.data or type.bits < 32:
                 return self._fresh(type, self._varies(value.term))
             if type.signed or type.bits < source.bits:
@@ -510,7 +510,7 @@ class Walk:
                 self._set(value.cell, self._fresh(value.cell.type, True))
             return
         if write and value.memory.space == "global":
-            self.found.stored[value.memory] = None      # `_store` knows more
+            self.found.stored[value.memory] = None      # unknown, unless `_store` sets the range afterwards
             for memory in (value.memory, *value.memory.shares):
                 self.new_fixed[memory, "written"] = True
         if write and value.memory.space == "private":
@@ -593,9 +593,9 @@ class Walk:
 
     def _kept_number(self, place: Address, type: Int) -> "Optional[Number]":
         """Return the integer at a place of a private array if it is known, else None. It is known under three
-        conditions: each store to the array is in a loop that has ended, and whose steps store to each n-th element; no
-        two of the stores write the same elements; and the stored integer depends only on ids, on the index, and on
-        steps of loops that have not ended.
+        conditions. Each store to the array writes element n * k + c at step k of a loop, with the same n for all
+        stores, and another c < n for each. The loop of the store that writes the place has ended. The integer that it
+        stores depends only on ids, on k, and on steps of loops that have not ended.
         """
         assert place.memory is not None
         stores = self.stores.get(place.memory.key, ())
@@ -625,8 +625,8 @@ class Walk:
         return Number(type, terms.substituted(value.term, step, index), value.data)
 
     def _looked_up(self, memory: Memory, offset: Term, type: Int) -> "Optional[Number]":
-        """Return the integer at a byte of an array or a struct, as a choice between the integers in its table. Return
-        None if the table lacks one of them, or if too many of them differ.
+        """Return the integer at a byte offset of an array or a struct, as a choice between the integers in its table.
+        Return None if the table lacks one of them, or if more than MOST_CHANGES of them differ from the one before.
         """
         table = self.tables.get(memory)
         if table is None or self.fixed.get((memory.key, "changed")):
@@ -944,12 +944,14 @@ class Walk:
             self.tables[memory] = _Table(entries)
 
     def _spoil(self, memory: Memory) -> None:
-        """Let the array have any elements from here on."""
+        """Forget what is known about the array's elements: from here on, they may have any value."""
         self.new_fixed[memory.key, "changed"] = True
         self._open_elements(memory)
 
     def _open_elements(self, memory: Memory) -> None:
-        """Let the range of the array's elements be the full range of any type."""
+        """Extend the range of the array's elements to the full range of the type, for each integer type by which they
+        may be read.
+        """
         self._counted_store(memory, 2)
         self._forget(memory)
         for of in (Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (False, True)):
@@ -2247,7 +2249,8 @@ def _names(node: Node) -> "Set[str]":
 
 def _assignments(node: Node) -> "List[str]":
     """Return the names that a tree assigns to, passes by reference, or takes the address of. A name occurs once for
-    each time. NAME[] is a part of NAME: an element of a vector, or the target of a pointer.
+    each of these places in the tree. NAME[] stands for a part of NAME: an element of a vector, or the target of a
+    pointer.
     """
     def of_node(one: Node) -> "List[str]":
         found = []

@@ -22,7 +22,9 @@ def batch_norm(x: Expander, instruction: Instruction) -> Instruction:
 class _Norm:
     """The ops of one batch norm.
 
-    whole: the shape of its operand, in the type of the arithmetic
+    dtype: the type of the arithmetic
+    rest: the dimensions other than the features' dimension
+    count: the number of elements of a feature
     """
 
     def __init__(self, x: Expander, instruction: Instruction) -> None:
@@ -36,7 +38,7 @@ class _Norm:
         self.count = float(math.prod(of.dims[d] for d in self.rest))
 
     def given(self, value: Instruction, number: int) -> Instruction:
-        """Return a value converted to the type and layout of result `number`."""
+        """Return a value converted to the type and layout of the batch norm's result `number`."""
         to = self.to.children[number] if self.to.kind == "tuple" else self.to
         return self.x.laid_out(self.x.convert(value, to.dtype), to)
 
@@ -79,7 +81,8 @@ class _Norm:
         deviation, total = self.deviation(variance), self.total(gradient)
         along = self.total(op("multiply", gradient, centred))
         of_scale = op("divide", along, deviation)
-        # the part of the gradient that passes through the mean and the variance
+        # `left` is the gradient without the parts that pass through the mean (`total`) and the variance (`steady`),
+        # times `count`; `factor` divides by `count`
         steady = op("divide", along, op("add", variance, self.number(self.epsilon, variance)))
         left = op("subtract", op("subtract", op("multiply", gradient, self.number(self.count, gradient)),
                                  self.spread(total, value)), op("multiply", centred, self.spread(steady, value)))

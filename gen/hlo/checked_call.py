@@ -7,13 +7,13 @@ from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Tup
 
 from gen.hlo.graph import HloError, Instruction, Shape
 
-Array = Tuple[str, Tuple[int, ...]]     # type and sizes
+Array = Tuple[str, Tuple[int, ...]]     # element type, and sizes of the dimensions
 
 
 class Op(NamedTuple):
     """The op that replaces a call.
 
-    operands, results: the arrays that it must have
+    operands, results: the types and sizes that its operands and results must have
     """
 
     opcode: str
@@ -23,10 +23,10 @@ class Op(NamedTuple):
 
 
 class CheckedCall:
-    """A custom call.
+    """A custom call of a LAPACK routine.
 
-    routine: LAPACK's name without its first letter
-    dtype: the type of its elements
+    routine: LAPACK's name without its first letter, which stands for the element type
+    dtype: the element type
     """
 
     def __init__(self, filename: str, call: Instruction, routine: str, dtype: str) -> None:

@@ -17,15 +17,15 @@ all groups allow.
    A NaN is combined like any other value: maximum(-inf, NaN) is NaN.
 2. ONLY COMPARISONS: f consists of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
    Then each result is an input or a constant. Which input or constant it is depends only on the order of the values, on
-   which of them are NaN, and on the signs of zeros. So a law about n elements is proved by finitely many cases, which
-   contain values in every possible order: every constant, both zeros, NaNs of both signs, and in each gap between these
-   (up to the ends of the type) as many values as n elements can have there. Associativity needs n = 3. Components that
-   are compared with each other share a gap. If there are more than LIMIT cases, nothing is proved and the order is
-   kept. Two values are equal if their bits are equal. At a coarser level all NaNs are equal too; at the coarsest level
-   also -0.0 and 0.0, if no op after the reduce can distinguish them. At these levels f must map equal arguments to
-   equal results. Partial results start from init if f(init, init) = init and f(f(init, x), init) = f(init, x) for every
-   x. If init is not constant, this must hold for all values of init; the entry of `start` is then None, which stands
-   for init's value.
+   which of them are NaN, and on the signs of zeros. So a law about n elements is proved by finitely many cases, in
+   which values occur in every possible order: every constant, both zeros, NaNs of both signs, and values of each gap
+   between these and up to the ends of the type. All n elements may lie in one gap, so n values are taken from each
+   gap, and n times m values if m components are compared with each other. Associativity needs n = 3. If there are more
+   than LIMIT cases, nothing is proved and the order is kept. Two values are equal if their bits are equal. At a coarser
+   level all NaNs are equal too; at the coarsest level also -0.0 and 0.0, if no op after the reduce can distinguish
+   them. At these levels f must map equal arguments to equal results. Partial results start from init if
+   f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is not constant, this must hold for
+   all values of init; the entry of `start` is then None, which stands for init's value.
 3. ANY OTHER f is applied to the elements in order, one after another.
 """
 
@@ -140,7 +140,7 @@ class _Body:
         self.inits = [_constant(o) for o in instruction.operands[self.half:]]
 
     def ops(self, group: Sequence[int]) -> List[Instruction]:
-        """Return all ops that some components need, operands first."""
+        """Return all ops from which the components in `group` are computed, operands first."""
         done: Dict[int, Instruction] = {}
         waiting = [(self.roots[k], False) for k in reversed(group)]
         while waiting:
@@ -336,7 +336,7 @@ def _sameness(level: int, dtype: str) -> "Callable[[int], Hashable]":
 
 
 def _why_not(ops: Sequence[Instruction]) -> str:
-    """Return the first op of a group that is not a comparison, in words; "" if rule 2 applies."""
+    """Return the reason why rule 2 does not apply to the ops of a group; "" if it applies."""
     for i in ops:
         of = i.operands[-1].shape.dtype if i.operands else i.shape.dtype
         if of and (dtypes.TABLE[of].kind == "complex" or dtypes.TABLE[of].style not in ("", "ieee")):
@@ -363,8 +363,9 @@ class _Class:
     total: bool
 
     def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
-        """Return bit patterns for the proof of laws about `elements` elements. They suffice for every possible order of
-        all components of these elements and the constants.
+        """Return bit patterns: the values from which a proof about `elements` elements chooses their components. Each
+        order that the components can have among each other, and to the constants and the values in `more`, occurs
+        among these choices.
         """
         bits = dtypes.TABLE[self.dtype].bits
         if self.dtype == "pred":

@@ -1,8 +1,9 @@
 """Triangular solves and Cholesky factorisations of complex matrices, as calls of computations on real matrices.
 
-A complex number a + bi becomes the block {{a, -b}, {b, a}}, so that products become products. A lower triangular matrix
-with a real diagonal stays lower triangular. A Cholesky factor is of this kind; the matrix of a triangular solve becomes
-so once each equation is divided by its diagonal element.
+A complex number a + bi becomes the block {{a, -b}, {b, a}}. The product of two complex matrices then becomes the
+product of their real matrices. A lower triangular matrix stays lower triangular if its diagonal is real. The diagonal
+of a Cholesky factor is real. The diagonal of a triangular solve's matrix becomes real when each equation is divided by
+its diagonal element.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class _Text:
         factor = self.add(self.f, (2 * n, 2 * n), f"cholesky({matrix}), lower={lower}")
         if attributes.get("lower", False):
             self.halves(factor, n, 2)
-        else:    # each row of the upper factor U holds a and -b side by side
+        else:    # transposed, each block {{a, -b}, {b, a}} of the upper factor has a and -b in its first column
             turned = self.add(self.f, (2 * n, 2 * n), f"transpose({factor}), dimensions="
                               f"{{{','.join(map(str, [*range(self.rank - 2), self.rank - 1, self.rank - 2]))}}}")
             left = self.halves(turned, n, 2)

@@ -11,9 +11,9 @@ PutOrNone = Callable[[Computation, Instruction, List[Instruction]], Optional[Ins
 
 
 def replaced(computation: Computation, changes: "Callable[[Instruction], bool]", put: Put) -> Computation:
-    """Copy a computation; `put` supplies the replacement of each op for which `changes` is true. `put` takes the copy,
-    the op, and its operands in the copy, adds ops to the copy, and returns the new value. If no op changes, return
-    the computation itself.
+    """Return a copy of a computation in which `put` replaces each op for which `changes` is true. If there is no such
+    op, return the computation itself. `put` receives the copy, the op, and the op's operands in the copy. It adds ops
+    to the copy, and returns the value that replaces the op.
     """
     if not any(changes(i) for i in computation.instructions):
         return computation
@@ -30,15 +30,15 @@ def read_from(computation: Computation, others: "Mapping[Instruction, Instructio
 
 
 def copied(computation: Computation, put: PutOrNone) -> Computation:
-    """Copy a computation. `put` may add ops in place of an instruction and return their value. If it returns None, the
-    instruction is copied.
+    """Return a copy of a computation. `put` may add ops in place of an instruction and return their value. If it
+    returns None, the instruction is copied.
     """
     return _ordered(computation, computation.instructions, {}, put)
 
 
 def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
              put: PutOrNone) -> Computation:
-    """Copy the instructions in the given order. `others` maps operands to the values that replace them.
+    """Return a copy with the instructions in the given order. `others` maps operands to the operands that replace them.
 
     put: see `copied`
     """

@@ -23,7 +23,9 @@ def layout_of(instruction: Any) -> str:
 
 
 def canonical(text: str) -> str:
-    """Return a layout in IREE's canonical form. The text is a layout, or INTRINSIC.OPERAND for a matrix operand."""
+    """Return a layout in IREE's canonical form. The text is a layout, or INTRINSIC.OPERAND: the layout of an operand of
+    a matrix instruction.
+    """
     return algebra.call("nested", text).split("\t")[0]
 
 

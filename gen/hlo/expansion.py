@@ -80,8 +80,8 @@ class Expander:
         return self.add("concatenate", array_shape(values[0].shape.dtype, to), values, dimensions=(along,))
 
     def interleaved(self, values: "Sequence[Instruction]", along: int) -> Instruction:
-        """Return two or four arrays of one shape stacked along a new dimension. The result is selects by index, not a
-        concatenate, so that one kernel computes the arrays in the same loop.
+        """Return two or four arrays of one shape, stacked along the new dimension `along`. Selects by index compute the
+        result, not a concatenate, so that one kernel computes the arrays in the same loop.
         """
         of = values[0].shape
         to = array_shape(of.dtype, of.dims[:along] + (len(values),) + of.dims[along:])
@@ -132,8 +132,8 @@ class Expander:
 
 
     def call(self, rule: "Rule") -> Instruction:
-        """Put the ops that the rule returns into a new computation, and return a call of it. The entry then still has a
-        single step for the op.
+        """Put the ops that the rule adds into a new computation, and return a call of it. A single call then stands in
+        place of the op, and the entry has the same number of steps as before.
         """
         of = self.of
         computation = Computation(self._name(), line=of.line, col=of.col)

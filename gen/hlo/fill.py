@@ -49,8 +49,8 @@ def _pattern(dtype: str, draw: Callable[[], float]) -> int:
 
 
 def fill_constants(module: Module, seed: int) -> None:
-    """If the text leaves out the values of a constant, draw them from the seed and the constant's number. The field
-    `filled` of the module and its fusions then contains a note.
+    """Draw the values of constants whose values the text leaves out, from the seed and the constant's number. If there
+    are such constants, the module's field `filled` becomes a sentence about them.
     """
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]

@@ -110,8 +110,8 @@ class Window:
 
 @dataclass(frozen=True)
 class Labels:
-    """dim_labels of a convolution, for one operand or the result: the dimension numbers of batch and feature (of the
-    kernel operand: of input and output feature), then of the spatial dimensions.
+    """dim_labels of a convolution. lhs, rhs and out are lists of dimension numbers: of batch and feature (rhs: of input
+    and output feature), then of the spatial dimensions.
     """
 
     text: str
@@ -223,12 +223,14 @@ class Fusion:
 
     name: a C identifier
     kind: 'kLoop', ..; "" if no fusion instruction names a kind
-    aliases: results that may share a parameter's buffer, as the module allows
+    aliases: for each result that may share a parameter's buffer, as the module allows, the parameter's number
     donated: parameters whose buffers any result may reuse
-    same: parameters that every launch reads from the buffer of an earlier parameter; kernels read the earlier one
+    same: for each parameter that has the buffer of an earlier parameter in every launch, the earlier parameter's
+        number; kernels read only the earlier parameter
     lasting: parameters that many launches read unchanged: weights and loop-invariant arrays
-    filled: as in Module: a sentence about constants that have random values
-    small: true in a program with loops, for a fusion that reads and writes few bytes
+    filled: a sentence about the module's constants that have random values; "" if none has
+    small: true if the fusion is a part of a larger program, and its parameters and results have at most SMALL_BYTES
+        bytes (gen/schedule/devices.py); on a CPU, a single work-item then runs its whole kernel
     symbol: the prefix of its kernels' and functions' names, if it differs from `name`
     placed: the shapes of the results that are parts of larger buffers, by the result's number; the field `place` of
         such a shape says where the part is
@@ -465,10 +467,10 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """If the text of a scatter promises sorted indices, a check sorts the random indices that it draws. Return the
-    numbers that the check needs for this. Return None if there is no promise, or if the indices are no parameter.
+    """Return the numbers with which a check sorts the random indices that it draws for a scatter. Return None if the
+    text does not promise that the indices are sorted, or if they are no parameter.
 
-    The list is: the distance in memory between the components of an index, the number of components, and the
+    The numbers are: the distance in memory between the components of an index, the number of components, and the
     components in the order of the operand's dimensions.
     """
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
@@ -482,11 +484,11 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
-    """If the text of a scatter promises unique indices, a check draws indices whose windows do not overlap. Return the
-    numbers that the check needs for this. Return None if there is no promise, or if the indices are not a parameter
-    without other use. When no window is left, the check draws an index with all bits set, which is out of range.
+    """Return the numbers with which a check draws indices of a scatter whose windows do not overlap. Return None if the
+    text does not promise unique indices, or if the indices are not a parameter without other use. When no window is
+    left, the check draws an index with all bits set, which is out of range.
 
-    The list is: the distance in memory between the components of an index, the number of components, and for each
+    The numbers are: the distance in memory between the components of an index, the number of components, and for each
     component the number of windows that fit without overlap and the window's size.
     """
     a, half = scatter.attributes, len(scatter.operands) // 2
@@ -504,14 +506,16 @@ def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
     return numbers
 
 
-# Ops that can turn the difference of -0 and +0 in an operand into more than the sign of a zero; ops that contain other
-# ops count too.
+# Ops whose result can differ by more than the sign of a zero if an operand is -0 instead of +0. Ops that contain other
+# ops are in the set, too.
 _TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call",
                                "map"])
 
 
 def zero_sign_matters(instruction: Instruction) -> bool:
-    """Return true if the sign of this op's zeros can change more than the sign of zeros in later ops."""
+    """Return true if the result of a later op can differ by more than the sign of a zero if this op's result is -0
+    instead of +0.
+    """
     seen: Set[int] = set()
     waiting = list(instruction.users)
     while waiting:

@@ -137,8 +137,8 @@ class Inliner:
         return self._broadcast(self._copy(instruction, [], instruction.shape), to)
 
     def _scalar_bits(self, bitcast: Instruction, value: Instruction, spread: Optional[Shape]) -> Instruction:
-        """Convert a scalar's bitcast, as XLA prints it in comparators, to a bitcast-convert; return the scalar itself
-        if the type stays the same.
+        """Replace a scalar's bitcast, as XLA prints it in comparators, by a bitcast-convert. Return the scalar itself
+        if the bitcast does not change its type.
         """
         of = bitcast.operands[0].shape
         if bitcast.shape.dtype == of.dtype:

@@ -72,8 +72,8 @@ def plain_stem(module: Module) -> str:
 
 
 def stem(module: Module) -> str:
-    """Return the prefix of a module's file names: the file's name, or the module's name if its file has several modules
-    or is standard input."""
+    """Return the prefix of the names of the files that are generated for a module: `plain_stem` as a C identifier that
+    clashes with no name of C's headers."""
     return program_name(plain_stem(module))
 
 

@@ -20,7 +20,7 @@ from gen.hlo import dtypes
 # the kinds of element types, and their letters in `takes`
 KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
 ANY = "psufc"
-# for the letters of the allowed kinds: their name in error messages
+# for each set of allowed kinds, its name in error messages
 WORDS = {"f": "floats", "c": "complex numbers", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
          "sfc": "signed integers or floats", "psuf": "no complex numbers"}
 
@@ -59,8 +59,8 @@ class Elementwise:
     # approximate number of vector instructions that compute a register of results; a lookup table may replace an
     # expensive function
     cost: int = 1
-    # The result must be rounded to float types of at most this many bits: 16 for most ops; 8 for abs, negate and the
-    # like, because some 8-bit types lack -0 or a NaN of one sign; 0: never.
+    # A result must be rounded if it has a float type of at most this number of bits: 16 for most ops; 8 for abs, negate
+    # and similar ops, because some 8-bit types lack -0 or a NaN of one sign; 0 if it is never rounded.
     rounds: int = 16
     # a result of 2 or 4 bits is computed in a byte and must be truncated
     wraps: bool = True

@@ -80,7 +80,9 @@ def reached(value: Instruction) -> List[Instruction]:
 
 
 def by_total_order(dtype: str, largest: bool) -> Computation:
-    """Return a comparator for topk that selects elements by the total order."""
+    """Return the comparator of a topk, which compares floats by the total order. largest: larger elements come first,
+    otherwise smaller ones.
+    """
     scalar = array_shape(dtype, ())
     sides = [Instruction(name, "parameter", scalar, parameter_number=n) for n, name in enumerate(("a", "b"))]
     kind = {"type": "TOTALORDER"} if dtypes.TABLE[dtype].kind == "float" else {}

@@ -234,7 +234,7 @@ class Scanner:
         end = self._shape_end(start)
         text = _COMMENT.sub(lambda m: " " * len(m.group()), self.text[start:end])
         text = re.sub(r"[\r\n\t\f\v]", " ", text)
-        # remove the empty layout `{}` of a scalar, with blanks in its place
+        # put blanks in place of a scalar's empty layout `{}`, so that columns stay the same
         text = re.sub(r"(\[ *\] *)\{ *\}", lambda m: m.group(1).ljust(len(m.group())), text)
         odd = re.search(r"[^ -~]", text)
         if odd:

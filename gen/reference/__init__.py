@@ -25,9 +25,9 @@ THE MEANING OF EACH OP (kernels follow the same rules)
   s4 u4 s2 u2       These are integers of their width. In parameters and results, they and f4e2m1fn are packed, with or
                     without E(..) in the layout. The first element is in the low bits of a byte, and unused bits of the
                     last byte are zero.
-  c64, c128         Ops are computed on the real and imaginary parts, and each step rounds: (ac - bd, ad + bc). abs is
-                    hypot, and is infinite if a part is. gen/reference/complex_functions.py defines division,
-                    functions, and all special values.
+  c64, c128         Ops are computed on the real and imaginary parts, and each step rounds: the product of a + ib and
+                    c + id is (ac - bd, ad + bc). abs is hypot, and is infinite if a part is.
+                    gen/reference/complex_functions.py defines division, functions, and all special values.
   f32 functions     They are computed in double, and rounded once. f64 functions are those of libm. rsqrt is 1/sqrt(x),
                     and logistic is 1/(1+exp(-x)).
   integers          Results wrap. x/0 is -1 (all bits set), x rem 0 is x, MIN/-1 is MIN, and MIN rem -1 is 0; / and rem
@@ -38,8 +38,8 @@ THE MEANING OF EACH OP (kernels follow the same rules)
   integer power     It is computed by squaring, and wraps. x^-n is 1 if x is 1, +-1 if x is -1 (by the parity of n), and
                     otherwise 0, even for x = 0.
   pred              A value is a byte, 0 or 1. add and maximum are or; multiply and minimum are and; subtract is xor.
-  maximum, minimum  maximum is a != a ? a : b != b ? b : a >= b ? a : b, and minimum is the same with <=. Of two zeros,
-                    the result is the first.
+  maximum, minimum  The maximum of a and b is a != a ? a : b != b ? b : a >= b ? a : b, and the minimum is the same with
+                    <=. So the result is the first NaN, if there is one, and of two zeros it is the first.
   clamp             It is minimum(maximum(x, low), high), where x is the first operand both times: clamp(1, x, 0) is 0.
   remainder         It is fmod: exact, with the sign of the dividend. x rem 0 is NaN.
   sign              The sign of a NaN is NaN, and the sign of a zero is the same zero. floor, ceil and
@@ -65,8 +65,9 @@ THE MEANING OF EACH OP (kernels follow the same rules)
                     once. RFFT returns the first half of the spectrum of its last dimension. IRFFT takes that half; an
                     element that is its own conjugate counts as real. IFFT and IRFFT divide by the number of elements.
   reduce-window     It is a reduce over those elements of the window that are inside; padding and holes of dilation are
-                    skipped. If every window extends to the end of a dimension, the result is
-                    combiner(element, result of the next place). HLO allows this, because it leaves the grouping open.
+                    skipped. If every window extends to the end of a dimension, the window at an element contains the
+                    window at the next element; its result is combiner(element, result of the next window). HLO allows
+                    this, because it leaves the grouping open.
   select-and-scatter  The result starts with the init value. For each place of the window, in row-major order, the
                     elements inside are compared in that order, and select(best, next) is true if the best one is kept.
                     Then out[best] becomes scatter(source, out[best]).
@@ -95,16 +96,17 @@ THE MEANING OF EACH OP (kernels follow the same rules)
                     other triangle is zero; for potrf, it is that of the operand.
   triangular-solve  The result is X of T X = B, or of X T = B. T is a triangle of A, transposed or not, with its own
                     diagonal or a diagonal of ones. ADJOINT means TRANSPOSE. Division by zero is as for other ops.
-  lu                P A = L U. The pivots are the rows, counted from 1, that are swapped with row 0, 1, .. Each pivot is
-                    the first of the largest elements. Nothing is divided by a zero pivot; info is the number of the first
-                    zero pivot, from 1.
-  qr                The reflectors are Householder's, I - tau v v^T with v[k] = 1. An element of R's diagonal has the
-                    sign opposite to that of the column. If a column is zero below the diagonal, tau is 0, and the sign
-                    is unchanged.
+  lu                P A = L U. pivots[k], counted from 1, is the row that is swapped with row k, counted from 0. Each
+                    pivot is the first element of the largest magnitude in its column, from the diagonal on. Nothing is
+                    divided by a zero pivot; info is the number of the first zero pivot, from 1.
+  qr                Reflector k is Householder's, I - tau[k] v v^T with v[k] = 1. An element of R's diagonal has the
+                    sign opposite to that of the element which it replaces. If a column is zero below the diagonal, tau
+                    is 0, and the sign is unchanged.
   householder-product  The result is the first columns of the product of the reflectors.
-  tridiagonal-solve  Row i of the matrix is dl[i], d[i], du[i]. Afterwards, these arrays contain the second
-                    superdiagonal of U, its diagonal and its first superdiagonal, as gtsv leaves them (in dl, the second
-                    superdiagonal begins at 1). If a pivot is zero, X is NaN, and info is its number, from 1.
+  tridiagonal-solve  Row i of the matrix is dl[i], d[i], du[i]. Elimination makes it an upper triangular matrix U.
+                    The results in place of dl, d and du are the second superdiagonal of U (from dl[1] on), its diagonal
+                    and its first superdiagonal, as gtsv leaves them. If a pivot is zero, X is NaN, and info is its
+                    number, from 1.
   perturbed-tridiagonal-solve  The matrices are those of tridiagonal-solve. The method is that of lagtf and lagts of
                     LAPACK: neighbouring rows are swapped by their pivots, compared with the sizes of the rows. If a
                     pivot below 1 would let its row of X overflow, the machine epsilon times the largest element of U

@@ -100,7 +100,7 @@ class Loops:
     """
 
     def __init__(self) -> None:
-        self.names: Dict[str, str] = {}     # the functions: from the text that follows the name to the name
+        self.names: Dict[str, str] = {}     # each function's name, by the text after the name
 
     def call(self, step: Step, places: Mapping[Array, str]) -> Call:
         """Return the call of the function of a step."""
@@ -116,9 +116,10 @@ class Loops:
 
 
 def in_parts(function: Function, steps: List[Step]) -> List[str]:
-    """Return a long reference as several functions. Functions of the first kind are single steps. Functions of the
-    second kind call MOST_STEPS steps each. The last function calls these. The arrays are in x[..], and the last
-    function frees those that are still allocated.
+    """Return a long reference as functions of three kinds. A function of the first kind is one step, or several steps
+    that differ only in their arrays. A function of the second kind calls MOST_STEPS steps, or the last ones. The last
+    function calls these. The pointers to allocated arrays are in x[..]; the last function frees the arrays that are
+    still allocated.
     """
     last = {array: step for step in steps for array in step.arrays}
     loops, declared = Loops(), function.declared()

@@ -1,7 +1,7 @@
 """The meaning of functions of complex numbers. Each is defined by ops on real and imaginary parts, which round.
 
-keep_zero(x, y) is x y, except that it is a zero if x is zero, even if y is infinite or NaN. |z| is hypot. The special
-values, compared with annex G of C11 (tests/kernels/test_complex.py tests them):
+keep_zero(x, y) is x times y, except that it is a zero if x is zero, even if y is infinite or NaN. |z| is hypot of the
+parts of z. The special values, compared with annex G of C11 (tests/kernels/test_complex.py tests them):
 
   exponential, log, sqrt,  They are as in annex G: infinities, NaN, signed zeros and branch cuts. Where annex G leaves a
   tanh                     sign open, the steps below determine it. XLA differs: exp, log and sqrt of (inf, NaN) and exp
@@ -51,9 +51,10 @@ it). z and x are a + ib, and y is c + id:
                              factor is |x|^c. The result is 0 if the first factor is 0, and x^0 is 1 for every x.
   atan2(y, x)            32 (1 + |v / (1 + v^2) / result|) with v = y / x, which is near the poles i and -i:
                              -i log((x + iy) / sqrt(x^2 + y^2)). The real part is half the angle of
-                             (|x|^2 - |y|^2, 2 Re(x' y)), plus or minus pi for the other root. The imaginary part is
-                             computed by log1p of (|x + iy|^2 - |x - iy|^2) / the smaller of both. The result is NaN
-                             for two zeros.
+                             (|x|^2 - |y|^2, 2 Re(x' y)), where x' is the conjugate of x. If the half angle belongs to
+                             the other square root, pi is added or subtracted. The imaginary part is computed by log1p
+                             of (|x + iy|^2 - |x - iy|^2) / (the smaller of these two squares). The result is NaN for
+                             two zeros.
 """
 
 from __future__ import annotations
@@ -310,7 +311,8 @@ def quotient(x: Parts, y: Parts) -> Parts:
     p, q = steep.either((near[1], near[0]), near)
     e, f = steep.either((f, e), (e, f))
     ratio = f / e
-    # if f / e is 0, part * ratio is 0, although f * part / e need not be; but if e is infinite, f * part may overflow
+    # part * (f / e): if f / e has underflowed to 0, f * part / e need not be 0, and is used; if e is infinite, f / e is
+    # exactly 0, and f * part may overflow
     none = ratio.equals(0) & e.finite()
     of_p, of_q = (none.choose(f * part / e, part * ratio) for part in (p, q))
     below, over = e + f * ratio, steep.choose(of_p - q, q - of_p)

@@ -29,7 +29,7 @@ def batch_of(arguments: "Tuple[Argument, ...]", first: Array) -> int:
 
 def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[str]:
     """Return statements that copy matrix i from row-major arrays, one array for each part, to the array of LAPACK. If
-    not `into`, they copy it back.
+    `into` is false, they copy it back.
     """
     rows, columns = (*room.dims, 1, 1)[:2]
     sides = [(f"{memory}[(c * {rows} + r) * {len(arrays)} + {part}]", f"{array}[i * {rows * columns} + r * {columns} + c]")

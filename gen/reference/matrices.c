@@ -75,8 +75,9 @@ static inline int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w
   return info;
 }
 
-/* Householder's reflectors, as in LAPACK. The reflector H = I - tau v v^T with v[k] = 1 maps column k to beta e_k,
-   where beta has the opposite sign of x[k]. If the column is zero below element k, tau is 0. */
+/* Householder's reflectors, as in LAPACK. Reflector k, I - tau[k] v v^T with v[k] = 1, makes column k zero below
+   element k. Element k becomes beta, whose sign is opposite to that of the old element. If the column is already zero
+   below element k, tau[k] is 0. */
 static inline void qr_real(const real *a, real *out, real *tau, wide *w, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
   for (int64_t k = 0; k < (m < n ? m : n); ++k) {
@@ -297,8 +298,9 @@ static inline int32_t eigh_real(const real *a, real *out, real *values, wide *w,
 /* The one-sided Jacobi method. Pairs of columns of A are rotated until all columns are orthogonal; their lengths are
    then the singular values. If A has more columns than rows, A^T is used. The largest component of each left vector
    is positive.
-   u, vt: arrays of m x uk and vk x n elements. If a vector has the number min(m, n) or above, or a singular value of
-       0, it is computed from the unit vector that is farthest from all vectors before it.
+   u: m x uk elements; its columns are the left vectors. vt: vk x n elements; its rows are the right vectors.
+       If A does not determine a vector of length max(m, n), because its number is min(m, n) or above, or its singular
+       value is 0, the vector is computed from the unit vector that is farthest from the span of the vectors before it.
    vectors: 0 if u and vt are to be zero.
    w: room for p k + k^2 + p^2 numbers, where p = max(m, n) and k = min(m, n) */
 static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, wide *w, int64_t m, int64_t n, int64_t uk, int64_t vk,

@@ -27,7 +27,7 @@ class Scattering:
 
     dims: Sequence[int]
     in_order: Sequence[int]
-    start: List[Tuple[int, Index, int]]     # see above: dimension, position of its index, largest index
+    start: List[Tuple[int, Index, int]]     # dimension, position of its index, largest index
     update: Index   # position of the update
     to: Index       # position of the element
 

@@ -65,7 +65,7 @@ static inline uint16_t bf16_from_double(double x) {
 }
 
 /* Round to the nearest bit pattern. `middles` contains the midpoints between the finite values up to pattern `top`.
-   Values above `beyond` become `over`. `beyond` itself does too if `top` is odd. */
+   Values above `beyond` become `over`; if `top` is odd, `beyond` itself becomes `over`, too. */
 static inline uint8_t small_from_double(double x, const double *middles, int top, double beyond, int sign_bit, int over, int nan,
                                  bool negative_zero) {
   const double a = fabs(x);
