@@ -80,12 +80,13 @@ counterexample that fulfils both of these conditions:
 
 Unwritten elements are found without a solver: the written places are counted or enumerated. A kernel is also UNKNOWN
 if a query exceeds the limits of `smt.py`, for example if the last tile overlaps the tile before. The walk does not
-follow these constructs, which make a kernel UNKNOWN:
+follow some constructs, which make a kernel UNKNOWN. Among them are:
 
-- assembly;
+- assembly with instructions;
 - leading dimensions that the caller passes;
-- two loads of vectors that overlap, at an index that data select;
-- a table of places that two arrays share.
+- two overlapping loads of a vector, at an index that data select;
+- places of elements that a sort, a search or counts of data determine;
+- two buffers that a loop exchanges.
 
 `ninja certify` proves sets of programs (`tests/certify/sets.py`). `tests/certify/not_proved.tsv` lists their kernels
 that are not proved, each with the reason.

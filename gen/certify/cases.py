@@ -201,7 +201,7 @@ def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapp
             return
     try:
         Program(calls, in_place).follow(tree)
-    except Unknown as error:    # the time limit: it is not known which calls were followed before
+    except Unknown as error:    # the solvers' time is used up, and it is not known for which calls
         for call in calls:
             call.failures.append(Failure("unknown", error.message, 0, 0))
 

@@ -1196,7 +1196,7 @@ class Walk:
         self.new_fixed[key, "barriers"] = gained
         self.within.pop()
         del self.path[length:]
-        # behind the loop
+        # after the loop
         self._forget()
         if trips is not None and trips.is_constant and not breaks_before:
             total = trips

@@ -21,7 +21,8 @@ class Inliner:
     - short loops on large arrays are unrolled;
     - a copy op is added where a layout changes at the boundary of a computation.
 
-    launches: inline only calls of computations that contain fusions, for an entry whose fusions become kernels.
+    launches: true for an entry whose fusions become kernels; then only calls of computations that contain fusions are
+        inlined
     """
 
     def __init__(self, source: Computation, filename: str, launches: bool = False) -> None:

@@ -195,7 +195,7 @@ def _module_aliases(module: Module) -> Dict[int, int]:
 
 
 def _share_buffers(launches: List[Launch]) -> None:
-    """Find parameters of a fusion for which every launch passes equal buffers. Kernels read only the first of these
+    """Find parameters of a fusion that have the same buffer in every launch. Kernels read only the first of these
     parameters; the others stay as unused parameters.
     """
     given: "Dict[Fusion, List[List[Value]]]" = {}

@@ -1,6 +1,8 @@
 """Loops and branches: each computation that they call is a C function of its own, on row-major arrays.
 
-    static int NAME(const void *const *params, void *const *results);     1 when out of memory
+    static int NAME(const void *const *params, void *const *results);
+
+It returns 0, or 1 if there is not enough memory.
 """
 
 from __future__ import annotations

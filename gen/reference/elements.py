@@ -18,7 +18,7 @@ def _functions() -> "Dict[str, str]":
     of_values = functions(VALUES)
     names = {row.opcode: row.opcode.replace("-", "_") for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5}
     found = {opcode: name if name in of_values else ELEMENTWISE[opcode].function for opcode, name in names.items()}
-    # C23 defines rsqrt
+    # rsqrt has another name, because C23 defines a function rsqrt
     return {**{opcode: name for opcode, name in found.items() if name}, "rsqrt": "inverse_sqrt", "hypot": "magnitude"}
 
 
