@@ -423,7 +423,8 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
     n = plan.length[stage];
     groups = g = settp_layout_groups(&plan, stage, tile_at);
     for (i = 0; i < n - k; ++i) next[i] = digit[i];
-    for (i = k; i-- > 0;) { /* i is the last dimension of a group of combined dimensions; below, it becomes the first */
+    /* i is first the last dimension of a group that * combines; the code lowers it to the group's first dimension */
+    for (i = k; i-- > 0;) {
       int64_t tile = plan.tile[tile_at + i], size = list[n - k + i];
       sett_expr value = sett_map_mul(arena, digit[n - k + --g], sett_map_constant(arena, tile));
       value = sett_map_add(arena, value, digit[n - k + groups + g]);
@@ -801,7 +802,7 @@ SETT_INLINE void settp_layout_form_add(settp_layout_form *form, int in, int out,
   form->digit[i] = digit;
 }
 
-/* Return a * b, saturated. */
+/* Return a * b, or INT64_MAX if the product overflows. */
 SETT_INLINE int64_t settp_layout_form_times(int64_t a, int64_t b) {
   int64_t product;
   return settp_map_mul(a, b, &product) ? INT64_MAX : product;
@@ -2433,7 +2434,8 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
   int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
   if (!settp_layout_any_owned(work, tower, in_of)) return;
   for (d = 0; d < form->outs; ++d) {
-    /* the level of the last thread or subgroup digit: each occurs at most once in a dimension, and the subgroup is above the thread */
+    /* `level` is that of the thread or subgroup digit found last. A dimension has at most one of each, and the subgroup digit is above the thread
+     * digit */
     int level = SETT_NESTED_LEVELS;
     next[d] = 0;
     for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;

@@ -721,7 +721,8 @@ SETT_INLINE sett_expr settp_analysis_plus(sett_map_arena *arena, sett_expr a, in
   return sett_map_add(arena, a, sett_map_constant(arena, term));
 }
 
-/* Write the row-major number of count_out indices as count_in indices. The sizes of both have the same product, and no size is 1. */
+/* Split the row-major number of the `count_out` indices index[] (of sizes out[]) into `count_in` indices of sizes in[], and write them to
+ * result[]. out[] and in[] have equal products, and no size is 1. */
 SETT_INLINE int settp_analysis_piece(sett_map_arena *arena, int count_out, const int64_t *out, const sett_expr *index,
                                      int count_in, const int64_t *in, sett_expr *result) {
   sett_expr number = index[count_out - 1];
@@ -766,7 +767,8 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
     in_dim[ins] = in.values[i];
     in_at[ins++] = i;
   }
-  /* n < ins holds here: the sizes before o and those before n have equal products, and the remaining sizes have a product above 1 */
+  /* here n < ins: the sizes before o and those before n have equal products, so the sizes that remain have equal products, too, and that of
+   * out_dim is above 1 */
   while (o < outs) {
     int first_o = o, first_n = n;
     int64_t a = out_dim[o++], b = in_dim[n++];
@@ -1050,7 +1052,8 @@ SETT_INLINE int64_t settp_analysis_places(const sett_analysis_op *op, int i, int
   return line < reach || line <= 0 ? 0 : (line - reach) / settp_analysis_entry(op->stride, i, 1) + 1;
 }
 
-/* Add the equation base * base_dilation = place * stride + within * window_dilation - low for dimension i of the window. */
+/* Add the equation base * base_dilation = place * stride + within * window_dilation - low for dimension i. Its variables are the index in the
+ * array without padding (base), the number of the window's position (place) and the index inside the window (within). */
 SETT_INLINE void settp_analysis_window(settp_analysis_relation *r, int i, int base, int place, int within) {
   const sett_analysis_op *op = r->op;
   settp_analysis_begin(r, -settp_analysis_entry(op->low, i, 0));
@@ -1116,7 +1119,7 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
       if (settp_analysis_has(list, some.values[k])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   }
   free_at = side ? r->out.count - (factor.count - batch.count - contracting.count) : batch.count;
-  for (i = 0; i < contracting.count && !r->error; ++i) { /* ranges of the map are made in this order */
+  for (i = 0; i < contracting.count && !r->error; ++i) { /* the order of this loop is the order of the map's ranges */
     int64_t dim = contracting.values[i], size = factor.values[dim], blocks = r->in.values[dim];
     if (size != other.values[(side ? op->lhs_contracting : op->rhs_contracting).values[i]] ||
         (blocks <= 0 ? size > 0 : size % blocks != 0))
@@ -1178,7 +1181,8 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (r->error) return;
   features = r->out.values[out.values[1]];
   for (i = 0; i < n; ++i) within[i] = settp_analysis_shared(r, op->window.values[i]);
-  if (op->operand == 1) { /* each position in the padded input reads all elements of the convolution's window */
+  /* operand 1 is the convolution's kernel: each position of the window reads all its elements, also those that meet padding */
+  if (op->operand == 1) {
     int64_t inputs = r->in.values[in.values[0]];
     e = settp_analysis_shared(r, inputs);
     settp_analysis_same(r, settp_analysis_in(r, in.values[0]), e, 0);
@@ -1201,7 +1205,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   if (r->error) return;
   e = settp_analysis_shared(r, each);
-  if (fg > 1) { /* the feature of the output and that of the input are in the same group */
+  if (fg > 1) { /* an output feature reads only the input features of its own group */
     group = settp_analysis_var(r, 0, fg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / fg);
     settp_analysis_begin(r, 0);
@@ -1211,7 +1215,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   } else {
     settp_analysis_same(r, settp_analysis_in(r, in.values[1]), e, 0);
   }
-  if (bg > 1) { /* the output's feature and the input's batch index are in the same group */
+  if (bg > 1) { /* an output feature reads only the input's batch indices of its own group */
     group = settp_analysis_var(r, 0, bg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / bg);
     settp_analysis_begin(r, 0);
@@ -1746,7 +1750,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
     answer = settp_analysis_answer(answer.kind, answer.reason, map);
     return answer;
   }
-  /* a map from all results of `first`; the results after the index (replica, indices of runtime variables) are passed on unchanged */
+  /* `rest` takes all results of `first`, and returns those that follow the index (replica, indices of runtime variables) unchanged */
   for (i = 0; i < first->all.results; ++i, ++v) {
     wide[v].name = NULL;
     wide[v].lo = INT64_MIN;
@@ -2266,7 +2270,9 @@ SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, i
   return n;
 }
 
-/* If the lanes of a warp form groups of lanes with one stride, set c->group and c->apart. The first and the last lane must be active. */
+/* If all lanes are active and form two or more equal groups of neighbouring lanes, each with one stride, write the number of lanes in a group
+ * (c->group), the distance between neighbours in a group (c->stride), and the distance between the first lanes of neighbouring groups (c->apart).
+ * Otherwise set c->group and c->apart to 0. */
 SETT_INLINE void settp_analysis_groups(const settp_analysis_warps *w, sett_analysis_coalescing *c) {
   const int64_t *p = w->position;
   int i, group = 1;
@@ -2370,7 +2376,7 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
         if (w.position[i] < 0 || mine > (w.position[i] * memory->bits + wide - 1) / size) continue;
         for (j = 0; j < b.lanes && word[j] != mine; ++j) {}
         if (j < b.lanes) continue;
-        /* The numbers that word[] had before are no longer needed, so it now lists the words found; it is long enough */
+        /* from here on, word[] lists the words for which a lane was found. Its old numbers are no longer needed */
         word[b.lanes] = mine;
         b.lane[b.lanes++] = i;
       }
@@ -2798,7 +2804,8 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
   else if (sett_map_variables(tiled) > SETT_ANALYSIS_MAX_VARIABLES) t.error = SETT_ANALYSIS_ERROR_COUNT;
   if (t.error || t.reason[0]) return t;
   t.results = tiled.results;
-  /* The constraints say that tiles end at the end of the array. They are dropped: a last tile that is cut short is part of a whole block. */
+  /* Drop the constraints, which cut tiles off at the end of the array. The answer is then the block of a whole tile; a tile that is cut off needs
+   * a part of it. */
   tiled.constraints = 0;
   for (v = n; v < sett_map_variables(tiled); ++v) {
     fixed[v] = 1;
@@ -2827,7 +2834,8 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
     t.reason = "the tile is not one strided block of the operand: its dimensions move together";
     return t;
   }
-  for (r = 0; r < tiled.results; ++r) { /* negative strides reach below the offset */
+  /* the block begins at its lowest index, which is below the offset if a stride is negative */
+  for (r = 0; r < tiled.results; ++r) {
     t.stride[r] = image.value[r].modulus ? image.value[r].modulus : 1;
     t.size[r] = settp_analysis_extent(image.value[r].lo, image.value[r].hi);
     if (t.size[r] < 0) {
@@ -3278,8 +3286,8 @@ SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
   }
 }
 
-/* The tableau of the simplex method has n columns and m rows: below[i] * (variable of row i) = sum of k * (variable of column j). Variables 0 .. n -
- * 1 are the columns of the system, and variable n + i is the sum of row i. */
+/* The tableau of the simplex method has n columns and m rows. In row i, below[i] * (the row's variable) is the sum of k[i * n + j] * (the variable
+ * of column j) over all j. Variables 0 .. n - 1 are the columns of the system, and variable n + i is the sum of the system's row i. */
 typedef struct settp_map_proof_tableau {
   int n, m;
   int64_t *k, *below, *lo, *hi, *value; /* value of each column's variable: one of its bounds, or 0 */
@@ -3623,7 +3631,7 @@ SETT_INLINE int settp_map_proof_refute(settp_map_proof *p, int nest) {
   return refuted && !p->found;
 }
 
-/* Return 1 if a few cases prove that form >= 0 (with equal, form = 0) holds at no point of the rows so far. */
+/* Return 1 if it takes only a few cases to prove that no point of the rows so far has form >= 0 (or, if `equal` is 1, form = 0). */
 SETT_INLINE int settp_map_proof_never(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
   int rows = p->rows, cases = p->cases, most = p->most, ended = p->ended, quiet = p->quiet, empty = p->empty, never;
   size_t keep = p->arena->top;
@@ -3948,7 +3956,8 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
     for (j = 1; j < p->monomials; ++j)
       for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
     if (!alone) continue;
-    /* own is the column as a form. own - coefficient * row does not contain it, because the coefficient is 1 or -1 */
+    /* the row is 0, so the variable equals own - coefficient * row, where `own` is the form of its column. The coefficient, 1 or -1, is that of
+     * the column in the row, so the column cancels */
     {
       const settp_map_proof_form *own = settp_map_proof_single(p, column, 1, 0);
       p->instead[v] = own ? settp_map_proof_mix(p, row, -row->k[column], own, 1, 0) : NULL;
@@ -4084,8 +4093,8 @@ SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
   return refuted && !p->zero;
 }
 
-/* Fix the variables that are factors of products (`heavy`) at the small values that draw number n gives, but leave one of them free in most draws.
- * Return the number of heavy variables. */
+/* Choose values for trial n: fix each variable that `heavy` marks (a factor of products) at a small value or near one of its bounds. In most
+ * trials one of these variables stays free. Return the number of marked variables. */
 SETT_INLINE int settp_map_proof_fix(settp_map_proof *p, unsigned char *fixed, const unsigned char *heavy, int n) {
   static const int64_t drawn[] = {1, 2, 3, 8, 4, 0, 16, -1, 5, 7, 64, 100, -2, 9, 6, 32};
   int v, i = 0, count = 0, most = sett_map_variables(p->map);

@@ -1314,7 +1314,8 @@ SETT_INLINE void settp_move_table_text(settp_move_text *text, const uint64_t *va
   settp_move_char(text, 1, ']');
 }
 
-/* Write value[0], value[1], .. as an XOR of bits of the variable. Return 0 if they are no such XOR. */
+/* Write a C expression that equals value[i] where `variable` is i, for i < count: the XOR of a constant and of one number for each bit of the
+ * variable that is 1. Return 0, and write nothing, if there is no such expression or `count` is no power of two. */
 SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int count, const char *variable) {
   int bits = 0, i, terms = 0;
   int32_t basis[16], constant = value[0];
@@ -1370,8 +1371,8 @@ SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int
   return 1;
 }
 
-/* Write a number that depends on the thread, as a constant, an XOR of bits of the lane or thread, or a table. Where the number is below 0, any value
- * will do. */
+/* Write a C expression that equals given[t] in thread t: an expression of settp_move_bits in the lane or thread number, or a read of a table.
+ * Where given[t] is negative, the value does not matter. */
 SETT_INLINE void settp_move_value(settp_move_text *text, const int32_t *given) {
   int32_t value[SETT_MOVE_THREADS_MAX];
   uint64_t wide[SETT_MOVE_THREADS_MAX];
@@ -1500,7 +1501,7 @@ SETT_INLINE const char *settp_move_type(const sett_move *move) {
                             : "unsigned long long";
 }
 
-/* Write one shuffle of 32 bits, for word `word` of a step. */
+/* Write one shuffle of 32 bits. `word` is 1 for the upper half of a 64-bit value, otherwise 0. In thread t the word comes from lane[t]. */
 SETT_INLINE void settp_move_shuffle_text(settp_move_text *text, int word, const int32_t *lane) {
   if (text->form == SETT_MOVE_C) {
     settp_move_open(text);
@@ -1592,7 +1593,7 @@ SETT_INLINE void settp_move_active(settp_move_text *text, const int32_t *place) 
   settp_move_say(text, 1, ") ");
 }
 
-/* Write word k of an access that moves several registers. */
+/* Write the C expression of 32-bit word k of a store: several registers of fewer bits, one register, or one half of a 64-bit register. */
 SETT_INLINE void settp_move_word_text(settp_move_text *text, const sett_move_access *access, int k) {
   int bits = text->move->bits, i, parts = 32 / bits;
   if (bits == 64) {

@@ -762,8 +762,8 @@ SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett
   return settp_notation_same_place(a, b) && !settp_map_mul(a->size, a->stride, &product) && product == b->stride;
 }
 
-/* Remove leaves of size 1 and merge adjacent leaves whose strides continue each other. If `beyond` is set, keep the values on all integers, also
- * beyond the last leaf; a last leaf of size 1 then counts as one of size 2. */
+/* Remove leaves of size 1, and merge adjacent leaves whose strides continue each other. If `beyond` is set, also keep the values at integers
+ * beyond the size, which the last leaf's stride gives: a last leaf of size 1 then counts as a leaf of size 2. */
 SETT_INLINE void settp_notation_merge(settp_notation_work *work, settp_notation_flat *flat, int beyond) {
   int i, count = 0;
   for (i = 0; i < flat->count; ++i) {
@@ -908,8 +908,9 @@ SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const set
   return result;
 }
 
-/* Return the value 0 of a layout. If the strides are integers, it is the integer 0. If they name places (d@p), it is a coordinate of zeros with these
- * places. The function calls itself for each part of the coordinate; `path` is the list of places that lead to the part, outermost first. */
+/* Return the zero to which a layout's values are added. If the strides are integers, it is the integer 0. If they name places (as 2@1 names place
+ * 1), it is a coordinate of zeros with these places. The function calls itself for each part of the coordinate; `path` is the list of places that
+ * lead to the part, outermost first. */
 SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, const settp_notation_flat *flat,
                                                    const int32_t *path, int depth) {
   sett_notation_mode zero = settp_notation_leaf(0, 0), *modes;
@@ -944,7 +945,7 @@ SETT_INLINE void settp_notation_put(settp_notation_calc *calc, sett_notation_mod
                                     const sett_notation_mode *leaf, int64_t what) {
   int i;
   for (i = leaf->places; i-- > 0 && value->rank >= 0;) {
-    /* the stride is 0, because every other stride names a place of the coordinate */
+    /* a guard: settp_notation_zero makes all places that leaves name */
     if (leaf->place[i] >= value->rank) return;
     value = (sett_notation_mode *)(uintptr_t)&value->mode[leaf->place[i]];
   }
@@ -1112,8 +1113,8 @@ SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_n
   return sum;
 }
 
-/* Compute an owner of an element in Mosaic's layout: register, element, lane, warp. `copy` is the number of the copy; with expressions, it is the
- * index of the first variable that numbers copies. */
+/* Write an owner of the element at an index in Mosaic's layout: its register, the element in the register, its lane and its warp. `copy` is the
+ * number of the copy; with expressions, it is the index of the first variable that numbers copies. */
 SETT_INLINE void settp_notation_owner(settp_notation_calc *calc, const sett_notation *layout, const int64_t *index,
                                       int64_t copy, int64_t *owner) {
   int i;
@@ -1759,7 +1760,8 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the compact layout of ceil(bound / last), mode by mode; its strides begin at `last`. */
+/* Append to `gaps` a compact layout whose strides begin at `last`. Its sizes are those of `bound` divided by `last`, rounded up: a divisor, at
+ * first `last`, divides each size in turn and is then divided by it, both rounded up. */
 SETT_INLINE void settp_notation_rest(settp_notation_work *work, const sett_notation_mode *bound, int64_t last,
                                      settp_notation_flat *gaps) {
   settp_notation_flat flat;
@@ -1840,7 +1842,8 @@ SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const 
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
 }
 
-/* Collect the leaves that continue each other from stride 1 on. The result has their strides in the domain. */
+/* Return CuTe's right inverse of leaves with integer strides: first the leaf with stride 1, then the leaf whose stride is the product of the sizes
+ * so far, and so on until there is none. In the result, leaf i of `flat` has the stride domain[i]. */
 SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_work *work,
                                                                const settp_notation_flat *flat, const int64_t *domain) {
   settp_notation_flat result;
@@ -1931,7 +1934,7 @@ SETT_INLINE int settp_notation_same_value(const sett_notation_mode *a, const set
   return same;
 }
 
-/* Check that a(R(a(i))) = a(i) by visiting all i. */
+/* Check that a(inverse(a(i))) = a(i) by visiting all i. */
 SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const sett_notation_mode *a,
                                               const sett_notation_mode *inverse) {
   sett_notation layout = settp_notation_plain(work, *a), back = settp_notation_plain(work, *inverse);
@@ -2164,7 +2167,7 @@ SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work,
   return result;
 }
 
-/* The terminals of an order, each with the mode of the shape to which it belongs. */
+/* The numbers (rank) in a tree `order`, and for each number the part of the shape that it places, and the stride at which that part begins. */
 typedef struct settp_notation_ranking {
   int count;
   int64_t rank[SETT_NOTATION_LEAVES], stride[SETT_NOTATION_LEAVES];
@@ -2673,7 +2676,7 @@ SETT_INLINE int settp_notation_integer(settp_notation_reader *reader, int64_t *v
   return 1;
 }
 
-/* Read INT, INT@PLACE.., _4 (static 4) or _ . The number is stored in size. */
+/* Read 4, 2@1 (2 at place 1), _4 (CuTe's static 4), or _ (all of a mode). The number is stored in size. */
 SETT_INLINE sett_notation_mode settp_notation_read_leaf(settp_notation_reader *reader) {
   sett_notation_mode leaf = settp_notation_leaf(0, 0);
   if (settp_notation_accept(reader, '_')) {
@@ -3177,7 +3180,8 @@ SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *c
   }
 }
 
-/* Return the number of bits of a size. If the size is no power of two, it is rounded up, and the layout is then larger than the array. */
+/* Round the size of dimension d up to a power of two, for a layout that is larger than its array, and mark the layout as such (MASKED). Return the
+ * number of bits, or -1 if it exceeds SETT_NOTATION_BITS. */
 SETT_INLINE int settp_notation_mask(sett_notation *layout, int d) {
   int bits = 0;
   while (bits < SETT_NOTATION_BITS && (int64_t)1 << bits < layout->dims[d]) ++bits;
@@ -4658,7 +4662,8 @@ SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask) 
   solver = settp_notation_solve(a->linear);
   for (i = 0; i < a->linear->ins; ++i)
     for (j = 0; j < a->linear->in_bits[i]; ++j, ++at) {
-      uint64_t rest; /* only bits without a pivot depend on earlier bits */
+      /* the bit is free if its basis is the XOR of bases of earlier bits: settp_notation_reduce then returns those bits instead of this one */
+      uint64_t rest;
       if (settp_notation_reduce(&solver, a->linear->basis[at], &rest) != (uint64_t)1 << at) mask[i] |= (int64_t)1 << j;
     }
   return a->linear->ins;

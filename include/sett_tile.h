@@ -2070,9 +2070,9 @@ SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32
   return inner;
 }
 
-/* Set whole[i] to 1 if tile dimension i (counted over all tiles) leaves memory unchanged: the quotient and the remainder of its division are stored
- * as the value would be without the division. The function goes from the last tile back to the first. stride[] is the stride of each entry of a list,
- * or -1 if the later tiles give the entry no single stride. */
+/* Set whole[i] to 1 if the division by tile dimension i (counted over all tiles) does not change the order in memory: the stride of the quotient
+ * is the stride of the remainder times the tile's size, as without the division. The function goes from the last tile back to the first. stride[] is
+ * the stride of each entry of a list, or -1 if the later tiles give the entry no single stride. */
 SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whole) {
   int64_t stride[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], size = 1;
   int stage, i, tile_at = 0;

@@ -151,7 +151,8 @@ static inline unsigned short sett_half_bits(double x) {
   if (x != x) return 0x7fff;
   if (size >= 65520) return (unsigned short)(sign | 0x7c00u);
   const int e = size < 0x1p-14 ? -14 : ilogb(size);
-  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 adds 1 to the exponent, as it should
+  // if this rounds up to 2048, the sum below rightly has the next exponent
+  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e));
   return (unsigned short)(sign | (((unsigned)(e + 14) << 10) + steps));
 }
 
@@ -226,7 +227,8 @@ static struct {
   void (*call)(void);
   ucontext_t scheduler, context[SETT_THREADS];
   char *stacks;
-  int fibres, idle[SETT_THREADS], idles; // the number of fibres; the fibres without a thread
+  // fibres: the number of fibres; the first `idles` entries of idle[] are the fibres without a thread
+  int fibres, idle[SETT_THREADS], idles;
   sett_thread thread[SETT_THREADS];
   int order[SETT_THREADS], threads, at, current, arrived, done; // at: the scheduler's position in the order
   bool failed;

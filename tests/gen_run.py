@@ -69,7 +69,7 @@ def _become(words: List[str], streams: List[int], cwd: Path, environment: "dict[
         os.chdir(cwd)
         sys.argv = words
         command.PROGRESS.process = os.getpid()
-        terminal.PLAIN_SECONDS = math.inf  # progress would be printed on a slow machine only
+        terminal.PLAIN_SECONDS = math.inf  # no progress, which only a slow machine would print
         try:
             status = command.stoppable()
         except SystemExit as ended:

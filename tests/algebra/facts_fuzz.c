@@ -115,7 +115,7 @@ static void check_fact(sett_map_arena *arena, const char *text, size_t length, c
     }
     if (sett_map_evaluate(arena, sides, point, result, &error) && !is_true(&fact, result[0], result[1]))
       fail("yes", text, length + 1 + size);
-    /* a divisor in the fact is 0; the point must not satisfy all constraints */
+    /* where a divisor in the fact is 0, a "yes" is right only if the point is outside the domain */
     if (error == SETT_MAP_ERROR_ZERO_DIVISOR) {
       sides.results = 0;
       if (sett_map_evaluate(arena, sides, point, result, &error)) fail("yes without a value", text, length + 1 + size);

@@ -166,7 +166,7 @@ static inline draw_shape draw_refactor(draw *r, const draw_shape *s, int rank, i
   return to;
 }
 
-/* ---- a step: the box of its variables, an expression for each result, and at most a few constraints ---- */
+/* ---- a step of a chain: a map, as bounds of its variables and texts of its results and constraints ---- */
 
 typedef struct draw_side {
   int dims, results;
@@ -257,8 +257,8 @@ static inline const char *draw_write(draw_chain *c, const draw_side *side) {
 }
 
 /* Write index k of `to`: a mixed-radix digit of the linear index. The dimensions [i0, i1) of `from` give the linear
- * index, and the sizes [j0, j1) of `to` are the radices. cut: if the modulus divides the last size, use only the last
- * index, as XLA's maps do. */
+ * index, and the sizes [j0, j1) of `to` are the radices. If `cut` is 1 and the modulus divides the last size of `from`,
+ * take the remainder of the last index alone, as XLA's maps do: the other terms are multiples of the modulus. */
 static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1,
                               int k, int cut) {
   int64_t stride = 1, modulus, scale;
@@ -369,7 +369,8 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start,
                  (long long)step);
       break;
-    /* d -> (d - start) / step if the division is exact, into a smaller operand; with step 1 also an operand of a concatenation */
+    /* d -> (d - start) / step where the division is exact, into a smaller operand: a pad with step - 1 elements
+     * between two of the operand. With step 1 it is also the map into an operand of a concatenation */
     case DRAW_PAD:
       step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
       start = at % step + step * draw_int(r, 0, at / step);
@@ -560,8 +561,9 @@ static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
 
 /* ---- classes of expressions: one step ---- */
 
-/* each class has all that the previous one has: bounds from 0; negative bounds; divisors; all operators; divisors that
- * may be 0 */
+/* Each class also draws what the classes before it draw. POSITIVE: sums, quotients and remainders without negative
+ * numbers. NEGATIVE: negative bounds and numbers, subtraction. DIVISORS: quotients by negative numbers. EVERY: all
+ * operators, divisors that are expressions or negative. PARTIAL: divisors that are expressions and may be 0. */
 enum { DRAW_POSITIVE, DRAW_NEGATIVE, DRAW_DIVISORS, DRAW_EVERY, DRAW_PARTIAL };
 
 static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, int rts, int style, int depth) {

@@ -526,7 +526,7 @@ static void moved(sett_map_arena *a, sett_map m) {
   check(r.kind == SETT_MAP_DEFINED && r.dims == kinds[0] && r.ranges == kinds[1] && r.rts == kinds[2], "moved: counts");
   if (r.kind != SETT_MAP_DEFINED) return;
   check(points_led(a, m, r, by_kind, "moved") == points, "moved: all points");
-  for (i = 0; i < n; ++i) { /* every variable's name is still there */
+  for (i = 0; i < n; ++i) { /* the moved map has the names of all variables of m */
     const char *name = sett_map_name(m, i, buffer);
     check(sett_map_find(r, name, strlen(name)) >= 0, "moved: names");
   }

@@ -417,8 +417,9 @@ static void check_range(sett_map map, int all) {
   }
 }
 
-/* Check the strides that the header states: value(v) = value(lo) + stride * (v - lo), where the rest
- * value(lo) does not depend on v and is a multiple of `align`. All points are given, in order. */
+/* Check the strides that the header states for one variable: where its value is x and its lower bound is lo, a
+ * result is rest + stride * (x - lo). The rest does not depend on x, and is a multiple of `align` (0 if `align` is 0).
+ * All points are given, in order. */
 static void check_strides(draw *r, sett_map simple) {
   static int64_t start[POINTS];
   static unsigned char seen[POINTS];

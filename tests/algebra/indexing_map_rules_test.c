@@ -79,7 +79,7 @@ static void quotients(void) {
       law(R6, 1, v == -Q(c - 1 - b, c));
       law(R9, c % 2 == 0, c % 2 || v + Q(b + c / 2, c) == Q(b, c / 2));
       EACH(a, -20, 20) {
-        int64_t q = v - a; /* q and -q are quotients too */
+        int64_t q = v - a; /* v less an integer is a quotient, and so is its negation */
         law(R11, 1, q == Q(b - c * a, c) && -q == Q(c * a - b + c - 1, c));
       }
       EACH(x, -9, 9)
@@ -89,7 +89,7 @@ static void quotients(void) {
     EACH_DIVISOR(g, c)
       EACH(a, -20, 20)
         EACH(r, -20, 20) {
-          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* the law of R3 and of R7 */
+          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* R3 and R7 rest on this law */
           EACH(v, -9, 9) law(R0, within(r, g * v, g * v + g - 1), Q(g * a + r, c) == Q(a + v, c / g));
           law(R3, 1, same);
           law(R7, 1, same);
@@ -100,7 +100,7 @@ static void quotients(void) {
         EACH(f, -20, 20) {
           law(R8, 1, Q(a + Q(f, m), c) == Q(m * a + f, m * c));
           law(R8, 1, Q(a - Q(f, m), c) == Q(m * a - f + m - 1, m * c));
-          /* for c = 2, the sign of Q(f, m) may change */
+          /* for c = 2, Q(f, m) may be subtracted in the numerator and added to the quotient instead */
           law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m));
         }
   }
@@ -145,7 +145,7 @@ static void intervals(void) {
                          -2 * r + x)); /* the factor is negative, so the ends are exchanged */
               law(I4, 1,
                   3 * a * x + 5 * Q(f, m) ==
-                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* with factor 3 the terms a * x cancel */
+                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* 3 * digit contains 3 * a * x */
             }
         }
   EACH(m, 1, 12)
@@ -262,7 +262,8 @@ static void products(void) {
       }
 }
 
-/* P13: a quotient that steps at d, 2 * d, .. and has the value of floor(r / d) at n - 1 is floor(r / d) for all r. */
+/* P13: for r in 0 .. n - 1, floor((a * r + b) / c) equals floor(r / d) if it rises from i - 1 to i at each r = i *
+ * d, and both are equal at r = n - 1. */
 static void steps(void) {
   EACH(n, 1, 12)
     EACH(a, 1, 7)
@@ -301,7 +302,8 @@ static void prints(void) {
           law(P4, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
           law(P4, 1,
               k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* -k instead of k as the factor of the quotient */
-          law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k); /* f = m * y + r */
+          /* f = m * Q(f, m) + residue(f, m) */
+          law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k);
         }
     }
 }
@@ -465,7 +467,7 @@ static const struct row {
      "(d0) -> (((d0 mod 12) floordiv 5 + 3) floordiv 4), " D0, "(d0) -> ((d0 mod 12 + 15) floordiv 20), " D0},
     {R9, "(d0) -> (d0 floordiv 8 + (d0 + 4) floordiv 8), " LARGE, "(d0) -> (d0 floordiv 4), " LARGE,
      "(d0) -> (d0 floordiv 8 + (d0 + 3) floordiv 8), " LARGE, "(d0) -> ((d0 + 3) floordiv 8 + d0 floordiv 8), " LARGE},
-    {R9, /* ceil(x / 2) + floor(x / 2) if coefficients are taken modulo 147 */
+    {R9, /* modulo 147 the sum is 2 * (ceil(x / 2) + floor(x / 2)) - d1 - 2 * d0 with x = d0 + d1, which is d1 */
      "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 149 + d0 * 145) mod 147), " WIDE,
      "(d0, d1) -> (d1), " WIDE,
      "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 150 + d0 * 145) mod 147), " WIDE,

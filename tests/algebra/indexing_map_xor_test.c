@@ -113,7 +113,7 @@ static void texts(void) {
 
 enum { VARIABLES = 3, NODES = 64 };
 typedef struct tree {
-  char op; /* v, k, + - * / % ^ m (min) M (max) */
+  char op; /* v variable, k constant, + - *, / floordiv, % mod, ^ xor, m min, M max */
   int a, b;
   int64_t k;
 } tree;
@@ -373,7 +373,7 @@ static void wide(int count) {
             print(without));
       if (failures > 20) return;
     }
-    /* one more bit is refused */
+    /* an operand with one bit more is refused */
     sprintf(text, "(d0, d1) -> (d0 xor d1), domain: d0 in [%" PRId64 ", %" PRId64 "], d1 in [0, 1]",
             round % 2 ? -top - 1 : 0, round % 2 ? 0 : top);
     without = sett_map_without_xor(&arena, parse(text));
@@ -464,7 +464,7 @@ static void swizzles(int count) {
       check(why.no && why.point && swizzled(&c, why.point[0]) != swizzled(&other, why.point[0]), "different",
             print(there), why.reason);
     }
-    /* with one bit less, two points get the same value */
+    /* `gray` is a bijection; `folded` does not depend on the lowest bit, so it gives two points one value */
     sprintf(gray, "(d0) -> (d0 xor (d0 floordiv 2)), domain: d0 in [0, %" PRId64 "]", size - 1);
     sprintf(folded, "(d0) -> ((d0 floordiv 2) * 2 xor (d0 floordiv 2) mod 2), domain: d0 in [0, %" PRId64 "]",
             size - 1);

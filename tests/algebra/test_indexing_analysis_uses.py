@@ -521,7 +521,7 @@ def test_large_and_positions() -> None:
     groups = "(t, i) -> (t floordiv 4 * 4096 + t mod 4 * 2 + i), domain: t in [0, 31], i in [0, 1]"
     assert "why: lanes go in groups of 4, 2 elements apart, groups 4096 elements apart" in ask("coalescing", groups, "f32")[1]
     answer = ask("coalescing", "--vector", "v", "(t, i)[v] -> (t * 4096 + i * 4 + v), domain: t in [0, 31], i in [0, 31], v in [0, 3]", "f32")[1]
-    assert "\nlanes: neighbours along i, " in answer and "helps: " not in answer, answer    # a vector per lane can also be assigned to lanes in another way
+    assert "\nlanes: neighbours along i, " in answer and "helps: " not in answer, answer    # lanes that already access vectors can be renumbered, too
     answer = ask("coalescing", "--vector", "v", "(t)[v] -> (t * 4096 + v), domain: t in [0, 31], v in [0, 3]", "f32")[1]
     assert "\nhelps: no wider vector, no other lanes and no other start" in answer, answer
     assert algebra.run("banks", "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 99]", "f16[64,64]")[1].endswith(": result 2 reaches 99, the dimension is 64")

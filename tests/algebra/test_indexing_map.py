@@ -1036,7 +1036,7 @@ def test_peer_operations() -> None:
             kind = operations[0]
             words = {"rescale_symbols": ["rescale", text], "remove_unused_symbols": ["unused", text, "ranges"], "remove_unused_vars": ["unused", text]}[kind]
             got = algebra.call("map", *words)
-            if expected is None:  # XLA's own answer depends on chance, so only the image is compared, and the domain must have no mod
+            if expected is None:  # XLA's test states no result: check that the image stays and that the constraints have no mod
                 assert image(got, rng) == image(text, rng) and "mod" not in got.split("domain:")[1], (case, got)
             else:
                 assert not differs(expected, got, rng) and not differs(got, expected, rng), (case, got)

@@ -67,8 +67,9 @@ def strides_table(text: str) -> Table:
 
 
 def numbered(digits: list, rank: int, dims: "list[int]"):
-    """Return the offsets of all indices in a layout whose offset is a mixed-radix number. A digit is (dimension, values,
-    size). The first digit is the most major.
+    """Return the offsets of all indices in a layout whose offset is a mixed-radix number. A digit is (dimension, the
+    digit's value at each index of the dimension, size); in dimension -1, which no index has, the digit is 0. The first
+    digit is the most major.
     """
     parts, step = [np.zeros(size, dtype=np.int64) for size in dims], 1
     for d, values, size in reversed(digits):
@@ -244,9 +245,9 @@ def stretched(table: Table, sizes: "list[int]"):
 def same(a: Table, b: Table, through: str = "") -> bool:
     """Return whether two tables are the same function. In distributions to threads, inputs of size 1 do not count.
 
-    through: a notation to which `b` was converted, and back from it, with some information lost. CuTe does not give the
-    sizes of the array, the names of the inputs, or a dimension along which nothing moves. In IREE's notation ids wrap,
-    so copies in further lanes are lost.
+    through: if `b` was converted to this notation and back, what the notation cannot express is not compared. CuTe does
+    not give the sizes of the array, the names of the inputs, or a dimension along which nothing moves. In IREE's
+    notation ids wrap, so copies in further lanes are lost.
     """
     if a.owners != b.owners:
         return False

@@ -418,7 +418,7 @@ def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
         return answer("kept", *re.findall(r"\[(.*?)\]", shape))
     if kind == "normalized_logical_transpose":
         found = re.fullmatch(r"in=\[(.*)\] out=\[(.*)\] dims=(.*)", shape)
-        if not found:  # the arrays are not row-major, and `normal` takes only dimensions
+        if not found:  # `normal` takes only dimensions, so it cannot answer for arrays that are not row-major
             return None
         dims, out, order = found.groups()
         if [ints(dims)[d] for d in ints(order)] != list(ints(out)):
