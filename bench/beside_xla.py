@@ -7,9 +7,9 @@ The columns of the table:
     times    XLA:CPU's time divided by ours: the median of the alternations
     share    our throughput relative to the fastest copy or read of the same number of bytes
 
-Results are compared before they are timed. If they differ by more than another order of summation explains, the row is
-measured again, and the bound decides whether both results are right (bench/README.md, Libraries). A folder stands for
-its .hlo files.
+The results of both are compared before the times are measured. If they differ by more than another order of summation
+explains, the row is measured again, and the error bound of `gen check` decides whether both results are right
+(bench/README.md, Libraries). A folder stands for its .hlo files.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ typedef double f64s __attribute__((vector_size(BYTES)));
 typedef float unaligned __attribute__((vector_size(BYTES), aligned(4)));
 
 #define OPAQUE(x, y) __asm__ volatile("" : "+v"(x), "+v"(y));
-/* Several independent sums, because a multiply-add has a latency of several cycles. */
+/* Defines a loop of multiply-adds that do not depend on each other, because each has a latency of several cycles. */
 #define PEAK(name, type, element)                                                                               \
   static void name(int64_t steps, element factor, element *to)                                                  \
   {                                                                                                             \

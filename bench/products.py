@@ -273,7 +273,7 @@ class Library:
 
 
 class Reading:
-    """A sum over as many bytes as the computation of a table row reads and writes: a limit for its time."""
+    """A sum over the number of bytes that a row's computation reads and writes, for the column `read`."""
 
     def __init__(self, limits: Any, size: int, threads: int) -> None:
         self.limits, self.threads, self.buffer = limits, threads if size > FEW_BYTES else 1, np.ones(max(size, 4096), np.uint8)

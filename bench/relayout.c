@@ -6,8 +6,8 @@
  * with streaming stores, of the same bytes with the same threads in the same run. Each contender has one turn per round,
  * and the rounds alternate between two pairs of buffers; the printed share is the median of the rounds.
  *
- * A turn is an untimed run on the other pair, then the timed run. So the caches hold the contender's own data: after
- * plain stores many lines are still unwritten, and the next run has to write them back.
+ * A turn is an untimed run on the other pair, then the timed run. So the caches hold the contender's own data when the
+ * time begins. After plain stores, many of their lines are not yet in memory, and the timed run has to write them back.
  *
  * The last column is the share of the simplest fast copy, in which each thread copies one contiguous range with streaming
  * stores. Every result is compared with the naive loop's. */

@@ -63,7 +63,7 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
     for fusion in program.fusions if {"partition", "maps"} & {*of_stage} else ():
         of_class = {of: plan[fusion] for of, plan in plans.items()}
         stored = [plan.storage.stored if plan.storage else [] for plan in of_class.values()]
-        if all(values == stored[0] for values in stored):   # CPUs and GPUs have the same plan
+        if all(values == stored[0] for values in stored):   # all have the same plan, so show it once
             of_class = dict([*of_class.items()][:1])
         shown = {of: (_partition(fusion, plan), _maps(plan)) for of, plan in of_class.items()}
         # key: whether the devices are CPUs, and the text; value: the first class of devices with this text
@@ -173,8 +173,8 @@ def arena_svg(module: hlo.Module, target: str, options: Any) -> str:
 
 def _input_slices(fusion: hlo.Fusion) -> bool:
     """Return true if all results are unstrided slices of values of the same shape. XLA has an emitter of its own for
-    such fusions. Here, each slice is written by a loop of its own, which reads only what it writes, so that a single
-    loop over the whole input would not be faster.
+    such fusions. Here, each slice is written by a loop of its own, which reads only the elements that it writes. A
+    single loop over the whole input would therefore not be faster.
     """
     results = [leaf.value for leaf in hlo.result_leaves(fusion.computation)]
     return len(results) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in results}) == 1 \
@@ -284,7 +284,8 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context:
 
 
 def _loops(nest: Nest) -> "List[str]":
-    """Return a line for each product of the nest that loops compute, with the reason why no product hero computes it.
+    """Return a line for each product in the nest that plain loops compute, with the reason why no product hero
+    computes it.
     """
     products = dict.fromkeys(entry.instruction for partition in nest.partitions for function in partition.functions
                              for region in regions(function.body) for entry in region.entries if entry.callee is None)

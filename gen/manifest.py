@@ -42,8 +42,8 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
 
 
 def index_sizes(computation: Computation) -> Dict[int, int]:
-    """Return, for each parameter that is used as an index, the size below which the index is in range. The index is the
-    parameter itself, or the result of a few integer ops on it.
+    """Return, for each parameter that is used as an index, the size of the largest dimension that it indexes. The index
+    is the parameter itself, or integer ops compute it from the parameter.
     """
     bounds: Dict[int, int] = {}
     waiting: List[Tuple[Instruction, int]] = []
@@ -76,7 +76,9 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
 
 
 def distinct(computation: Computation) -> Dict[int, List[int]]:
-    """Return the parameters that a check draws as indices so that no two updates of a scatter have the same target."""
+    """Return the parameters whose random values a check draws as indices of a scatter such that no two updates have the
+    same target. Each comes with the numbers that the check needs for this (`hlo.unshared_places`).
+    """
     ways: Dict[int, List[int]] = {}
     for i in computation.instructions:
         how, source = (hlo.unshared_places(i), hlo.index_parameter(i)) if i.opcode == "scatter" else (None, None)
@@ -86,7 +88,9 @@ def distinct(computation: Computation) -> Dict[int, List[int]]:
 
 
 def in_order(computation: Computation) -> Dict[int, List[int]]:
-    """Return the parameters that a check draws as indices and then sorts."""
+    """Return the parameters whose random values a check draws as indices and then sorts, because a scatter promises
+    sorted indices. Each comes with the numbers that the check needs for this (`hlo.in_order`).
+    """
     ways = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions
             if i.opcode == "scatter" and hlo.in_order(i)}
     return {n: how for n, how in ways.items() if how}
@@ -97,8 +101,8 @@ _KEEPS_DEFINITE = frozenset(["add", "copy", "divide", "multiply", "transpose"])
 
 
 def definite(computation: Computation) -> Dict[int, int]:
-    """Return the number of rows of each parameter that is factored by Cholesky, or that is the matrix of a triangular
-    solve. The matrix is the parameter itself, or the result of a few ops on it.
+    """Return the parameters for which a check prefers definite matrices, each with its number of rows. The operand of a
+    Cholesky factorisation, or the matrix of a triangular solve, is such a parameter, or a few ops compute it from one.
     """
     found: Dict[int, int] = {}
     waiting = [i.operands[0] for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]
@@ -234,8 +238,8 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
 
 
 def _with_leads(program: Program, arrays: "Sequence[Array]", entries: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
-    """Return the entries of some arrays. If the caller passes the leading dimension of an array, its number and its
-    bounds are added.
+    """Return the entries of `arrays`. If the caller passes the leading dimension of an array, its entry gets `lead`:
+    the index of this leading dimension among those that the caller passes, and its minimum and maximum.
     """
     leads = {array: {"number": n, "least": least, "most": most} for n, array in enumerate(program.leads)
              for least, most in leads_of([array.shape]).values()}

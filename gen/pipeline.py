@@ -42,7 +42,7 @@ from gen.targets.target import VectorWord
 from gen.targets.tools import ROOT
 from gen.threads import threads
 
-# `gen build` prints a warning if the plan computes more than this number of times the operations of the graph
+# maximum ratio of the operations that a plan computes to those of the graph; above it, `gen build` prints a warning
 RECOMPUTED = 10
 
 Source = Union[Fusion, Program]     # a single fusion stands for a program with one call
@@ -217,7 +217,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
     """Return the Dialect of a program that has loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
     block = device.block if language.block_chains and not program.leads else None
-    if not program.traced:      # a check needs the arrays of every iteration
+    if not program.traced:      # traced launches stay in their loops: a check needs the arrays of every iteration
         steps = once.before_loops(steps, lambda loop: block is not None and chains.fits(loop, block))
     program, first, left = _prepared(program, steps, language)
     steps = [*left]
@@ -297,7 +297,7 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None, 
              for of in {device_for(target, device).plan_class for target in targets}}
     name, made = program.name, [target_file(program, target, device, excess,
                                             plans[device_for(target, device).plan_class]) for target in targets]
-    if not program.traced:      # a traced program runs only in a check
+    if not program.traced:      # no limit for a traced program, which runs only in a check
         _check_room(program, made, most_bytes)
     about = manifest(program, made, excess)
     pointers = list(program.pointers.values())

@@ -93,8 +93,7 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Return a number, counted from 0, for each place in the scratch block or in the block of weights at which an
-        array is stored.
+        """Number the places at which arrays are stored in the scratch block and in the block of weights, from 0.
         """
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()
@@ -167,7 +166,7 @@ class TargetFile:
 
     dialects: the code of the program. If the code uses vectors, a second version for compilers without vectors follows.
     aliases: the indices of results that are stored in a parameter's buffer, with the index of the parameter.
-    given: the results of the program.
+    given: the arrays that are results of the program.
     alignment: the alignment of each pointer to params and to results, in bytes.
     """
 

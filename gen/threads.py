@@ -22,18 +22,18 @@ from gen.schedule.devices import ThreadsNumbers
 
 
 def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -> List[int]:
-    """Return, for each kernel, the maximum number of threads that make it faster. Giving a part of the work to a
-    further thread takes `device.threads.hand_over` nanoseconds (`matrix_hand_over` with matrix instructions). An underestimate of the work only means that fewer
-    threads are used.
+    """Return, for each kernel, the number of threads up to which each further thread makes it faster. Giving a part of
+    the work to a further thread takes `device.threads.hand_over` nanoseconds (`matrix_hand_over` with matrix
+    instructions). If the work is underestimated, fewer threads are used.
 
-    matrix: true for a processor with matrix instructions, for the kernels that use these.
+    matrix: true to count for a processor with matrix instructions; this matters only for kernels that use these.
     """
     counts = []
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
         moved = sum(min(buffer.shape.bytes, _read(kernel.nest, buffer)) if buffer.role is Role.PARAMETER
                     else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
-        # later kernels of a nest only combine the totals of its first kernel
+        # count the operations of a nest for its first kernel: later kernels only combine the totals
         numbers = device.threads
         if matrix and kernel.matrix:
             numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix], core_bytes=numbers.matrix_bytes,
@@ -45,7 +45,9 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
 
 
 def _read(nest: Nest, parameter: Buffer) -> int:
-    """Return an upper bound of the number of bytes that a nest reads from a parameter. Each read counts one element."""
+    """Return an upper bound of the number of bytes that a nest reads from a parameter; 2^62 if it has no
+    read of the parameter. An element that several reads reach counts once for each of them.
+    """
     count = bits = 0
     for partition in (nest.partition, *nest.further):
         for function in partition.functions:

@@ -39,7 +39,7 @@ class Info(NamedTuple):
 
 
 class Access(NamedTuple):
-    """The dependence of a result on one variable v: value(v) = value(lo) + stride * (v - lo).
+    """The dependence of a result on one variable v: value(v) = value(lo) + stride * (v - lo). lo: the minimum of v.
 
     stride: None if the result is not such a function of v.
     align: a divisor of value(lo); 0 if value(lo) is always 0.

@@ -176,7 +176,7 @@ typedef struct {
   size_t distance;
 } command_mistyped;
 
-enum { MISTYPED_MOST = 64 }; /* maximum letters of a name, with the final 0 */
+enum { MISTYPED_MOST = 64 }; /* maximum size of a name that is compared, with the final 0 */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 

@@ -130,7 +130,7 @@ static void analysis_say_share(command *self, int64_t part, int64_t of) {
 
 static int analysis_error(command *self, int error) { return say_error(self, 0, sett_message(error)); }
 
-/* Writes the error of an access. If an index is outside, it is named. */
+/* Writes the error of an access. If it reaches outside of the array, names the index. */
 static int analysis_access_error(command *self, int error, sett_map map, const sett_analysis_memory *memory) {
   sett_map_footprint image;
   int i;
@@ -261,8 +261,9 @@ static int analysis_stepped(command *self, int maps, const int64_t *width) {
   return 0;
 }
 
-/* Cuts the largest variables of a map until it has few enough points to examine; their sizes stay multiples of warps
- * and vectors. *cut is 1 if a variable was cut. */
+/* Halves the largest variables of a map until it has few enough points to examine, or all variables are small. A halved
+ * size is a multiple of the largest warp for variable 0, which is the lane, and of 16 for the others, so that warps and
+ * vectors stay whole. *cut is 1 if a variable was halved. */
 static sett_map analysis_cut(sett_map_arena *arena, sett_map map, int *cut) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   int i, n = sett_map_variables(map);
@@ -516,7 +517,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
     return;
   }
   say_text(self, "#ttg.shared_linear<{offset = [");
-  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* the element at offset 2^i; the swizzle is its own inverse */
+  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* find the element at offset 2^i by the swizzle, which is its own inverse */
     int64_t offset, rest;
     int k;
     if (row == m->dims.values[d]) {
@@ -538,7 +539,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
   say_text(self, "], block = []}, alignment = 16>");
 }
 
-/* Writes whether another layout of the same kind (padding or swizzle) can be better, and the layout in CuTe's and
+/* Writes whether another layout of the same kind (padding or swizzle) can be better, then the best layout in CuTe's and
  * Triton's notation. */
 static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *member, const char *kind) {
   const sett_analysis_memory *m = &best->memory;
@@ -615,9 +616,9 @@ static void analysis_say_best(command *self, const sett_analysis_best *best) {
 
 enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
-/* Returns the number of elements of which the length of a padded row must be a multiple: the elements of a bank's word,
- * or of the widest aligned vector if the vector is wider. Vectors are along ranges of a map. (Along a dimension,
- * neighbours belong to different threads.) */
+/* Returns a number of elements that must divide the length of a padded row: those in a bank's word or, if it is wider,
+ * in the widest aligned vector. Vectors are along the ranges of a map, because neighbours along a dimension belong to
+ * different threads. */
 static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                const sett_analysis_memory *memory) {
   int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
@@ -765,7 +766,7 @@ static int banks(command *self) {
       say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
     } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
       int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
-      while (row * rows % round) ++rows; /* this ends, because `rows` = `round` fulfils it */
+      while (row * rows % round) ++rows; /* ends at `rows` = `round` at the latest */
       if (rows < WARP) {
         say_text(self, "\nwhy: a row is ");
         say_int(self, row / 8);

@@ -986,7 +986,8 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   }
 }
 
-/* Checks the values of an integer constant against its array, because start indices may be read from it. */
+/* Checks that an integer constant has as many values as its array has elements, and that they fit its type, because
+ * start indices may be read from it. */
 static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   int64_t all[64], elements, bits;
   int i, count;
@@ -1055,7 +1056,7 @@ static void indexing_check(indexing *x, int number) {
   }
 }
 
-/* Returns true if all computations that this one calls have their maps. */
+/* Returns true if the maps of all computations that this one calls have been made. */
 static int indexing_ready(indexing *x, const hlo_computation *c) {
   int i;
   for (i = c->first; i < c->first + c->count; ++i)

@@ -95,7 +95,7 @@ static const char *layout_copies(command *self, const sett_any *layout) {
   return answer.yes ? "one-to-one" : answer.no ? "copies" : "not decided whether one-to-one";
 }
 
-/* Returns the number of elements of an XLA array, or the number that the threads of a nested layout hold together; -1
+/* Returns the size of a layout: the elements of an XLA array, or all slots of all threads of a nested layout. Returns -1
  * on overflow. */
 static int64_t layout_any_size(const sett_any *layout) {
   int64_t size;
@@ -499,7 +499,7 @@ static void layout_say_places(command *self, const char *name, const sett_tile_s
   say_text(self, what);
 }
 
-/* Writes the reorder as a C function that calls sett_relayout.h. */
+/* Writes the reorder as a C function that calls functions of sett_relayout.h. */
 static void layout_say_reorder_code(command *self, const sett_any_reordered *reorder, int bits) {
   const char *type = bits == 8    ? "unsigned char"
                      : bits == 16 ? "unsigned short"

@@ -520,8 +520,8 @@ static int map_bijective(command *self) {
   return say_answer(self, map, &answer);
 }
 
-/* Writes the possible values of a result: `LO to HI`; then ` by K` if every value equals LO modulo K. `inside ` comes
- * first if LO or HI may not be reached. */
+/* Writes the interval of a result's values: `LO to HI`; then ` by K` if all values equal LO modulo K. `inside ` comes
+ * first if it is not known that LO and HI are values. */
 static void say_values(command *self, const sett_map_footprint *image, int i) {
   if (!image->exact[i]) say_text(self, "inside ");
   say_bounds(self, image->value[i].lo, image->value[i].hi, " to ");

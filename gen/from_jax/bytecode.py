@@ -9,7 +9,7 @@ from gen.from_jax.functions import INSTALL, MISSING, with_jax
 from gen.targets import RunError
 
 MAGIC = b"ML\xefR"
-LENGTH = 4  # bytes of the little-endian length that precedes the elements of a flatbuffer's vector
+LENGTH = 4  # size in bytes of the little-endian length that precedes a flatbuffer's vector
 
 
 def is_bytecode(data: bytes) -> bool:

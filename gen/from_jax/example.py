@@ -46,7 +46,7 @@ class _Function:
 
     params: the number of parameters without the weights
     weights: the file of the weights, or ""
-    leads: the function's leading dimensions, which main.c passes: those of dense arrays
+    leads: the leading dimensions that main.c passes: the lengths of rows, because its arrays are dense
     """
 
     name: str

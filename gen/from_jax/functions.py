@@ -130,7 +130,9 @@ _REFERENCE = re.compile(r"#loc\d*\b")
 
 
 def line_in(path: str, text: str, line: int) -> "Optional[int]":
-    """Return the line of the Python file that a line of lowered text comes from; None if its locations do not tell."""
+    """Return the line of the Python file from which a line of lowered text comes; None if that line has
+    no location in the file.
+    """
     lines = text.splitlines()
     if not 1 <= line <= len(lines):
         return None

@@ -34,7 +34,8 @@ def _finite(bits: int, dtype: str) -> bool:
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation without the ops for which `changes` is true, or the computation itself if it has none."""
+    """Return the computation with the ops replaced for which `changes` is true; the computation itself if it has none.
+    """
     return replaced(computation, changes, lambda copied, like, operands: _Steps(copied, like, "parts").run(operands))
 
 
@@ -79,8 +80,8 @@ class _Steps(Added):
         return self.add("convert", to, value)
 
     def complex_bits(self, value: Instruction) -> Instruction:
-        """Return a bitcast from c128 to pairs of c64, or back. The real and imaginary parts become two columns of an
-        array, the array is bitcast, and each part of the result is read from its columns.
+        """Return a bitcast from c128 to pairs of c64, or back. The real and imaginary parts are joined along a new last
+        dimension, the joined array is bitcast, and its last dimension is divided into real and imaginary parts again.
         """
         of, to = value.shape, self.like.shape
         part, wanted = dtypes.TABLE[of.dtype].part, dtypes.TABLE[to.dtype].part
@@ -92,7 +93,7 @@ class _Steps(Added):
         return self.add("complex", to, *(self.column(bits, k, _as(to, wanted)) for k in (0, 1)))
 
     def column(self, value: Instruction, number: int, to: Shape) -> Instruction:
-        """Return column `number` of the last dimension."""
+        """Return the elements whose last index is `number`, as an array of shape `to`, without the last dimension."""
         dims: Tuple[int, ...] = value.shape.dims[:-1]
         box = tuple((0, size, 1) for size in dims) + ((number, number + 1, 1),)
         return self.add("reshape", to, self.add("slice", array_shape(value.shape.dtype, (*dims, 1)), value, slice=box))

@@ -17,7 +17,7 @@ CHOICE, SCATTER = "window-choice", "window-scatter"
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation without select-and-scatter, or the computation itself if it has none."""
+    """Return the computation with each select-and-scatter split; the computation itself if it has none."""
     return replaced(computation, lambda i: i.opcode == "select-and-scatter", _parted)
 
 

@@ -18,7 +18,7 @@ def single(instruction: Instruction) -> bool:
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation without reduces of single elements, or the computation itself if it has none."""
+    """Return the computation with reduces of single elements replaced; the computation itself if it has none."""
     return replaced(computation, single, _combined)
 
 

@@ -144,7 +144,7 @@ def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
             lowered_leaves.append(Leaf(number, shape, value, leaf))
             continue
         if value.shape.kind == "tuple":
-            while value.shape.kind == "tuple":      # descend to the array that is the result
+            while value.shape.kind == "tuple":      # descend the nested tuple to its array number `leaf`
                 child = 0
                 while leaf >= len(value.shape.children[child].leaves()):
                     leaf -= len(value.shape.children[child].leaves())

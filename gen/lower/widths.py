@@ -22,8 +22,8 @@ def changes(instruction: Instruction) -> bool:
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation without bitcasts between types of different widths, or the computation itself if it has
-    none.
+    """Return the computation with bitcasts between types of different widths replaced; the computation itself if it
+    has none.
     """
     return replaced(computation, changes, lambda copied, cast, operands: _Steps(copied, cast, "bits").run(operands[0]))
 

@@ -47,7 +47,7 @@ def program(module: Module, block: "Optional[Block]" = None) -> Program:
     def call(of: Fusion, operands: "Sequence[Value]", given: "Sequence[Array]") -> None:
         fusion, read = distinct.fusion(of, operands)
         for value in read:
-            if value is not None and value not in arrays:    # a constant within a tuple
+            if value is not None and value not in arrays:    # a constant within a tuple has no array yet
                 constant = Array(value.producer.name, value.shape)
                 write(value, constant)
                 arrays[value] = constant

@@ -280,8 +280,8 @@ def _named_leaves(body: Computation) -> List[str]:
 
 def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":
     """If no iteration changes an array in a loop's state, remove the array from the state. The body then reads the
-    array that exists before the loop. Of the values in `arrays`, return the loop's results that were removed, each
-    with the array from before the loop.
+    array that exists before the loop. Return the values in `arrays` whose arrays are results of the loop that were
+    removed with the state, each with the array from before the loop.
     """
     same: Dict[Array, Array] = {}
     while True:

@@ -1,4 +1,4 @@
-"""Make a computation of a part of another computation."""
+"""Copy a part of a computation to a computation of its own."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
             made.append(launch)
         elif isinstance(step, Repeat):
             body = final(step.body, places, donors, copied)
-            if body or step.loop.trips is None:     # an empty body with a known trip count does nothing
+            if body or step.loop.trips is None:     # leave out a loop that does nothing and ends
                 made.append(replace(step, condition=final(step.condition, places, donors, copied), body=body,
                                     predicate=places.owner(step.predicate)))
         elif isinstance(step, Switch):

@@ -43,7 +43,9 @@ def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]
 
 
 def as_one(program: Program, places: "Dict[Array, Place]") -> "Dict[Array, Place]":
-    """Return the places of arrays if each result that may be stored in a parameter's buffer is stored there."""
+    """Return the places of the arrays for a caller that passes the same buffer for a parameter and for the result that
+    may be stored in it.
+    """
     buffers = {program.results.index(result): places[parameter] for result, parameter in program.donors.items()
                if parameter in places}
     return {array: replace(buffers[place.number], offset=place.offset, shape=place.shape)
@@ -84,7 +86,7 @@ class _Walk:
                     self.write(state, array)
             elif isinstance(step, Move):
                 self.read(state, step.source)
-                if not step.source.shape.bytes:     # nothing may have written an array of 0 bytes
+                if not step.source.shape.bytes:     # perhaps no step has written an array of 0 bytes
                     continue
                 state.means[step.to] = state.means[step.source]
                 if not step.left_out:

@@ -28,7 +28,7 @@ DEPTH = 96  # maximum depth of nested calls and regions
 
 NO_NAMES: "Mapping[str, str]" = MappingProxyType({})
 _ODD = re.compile(r"[^A-Za-z0-9_.\-]")
-# ops that are repeated inside a region (broadcast only if its operands are)
+# ops that are copied into each region that reads them; a broadcast only if its operand is copied too
 _REPEATED = frozenset(("constant", "iota", "broadcast"))
 
 # an instruction; or a tuple and an index, for an element for which no get-tuple-element exists yet
@@ -128,7 +128,7 @@ class Builder(ABC):
         return scope.computation
 
     def integers_of(self, value: Instruction, known: "Sequence[int]", scope: Scope) -> Instruction:
-        """Return a constant with these integers that replaces a value."""
+        """Add a constant of the shape of `value` with the integers `known`, which replaces it; return the constant."""
         mask = (1 << TABLE_OF_TYPES[value.shape.dtype].bits) - 1
         return scope.computation.add(Instruction(scope.name(value.name), "constant", value.shape, line=value.line,
                                                  col=value.col, literal=[number & mask for number in known]))

@@ -261,7 +261,7 @@ def positive_zeta(s: Real, q: Real) -> Real:
 
     terms = [power(k, -s) for k in range(1, ZETA_TERMS[q.dtype])]
     b = q + ZETA_TERMS[q.dtype]
-    # the square root of b^-s, since b^-s may underflow where b^(1 - s) does not
+    # multiply twice by the square root of b^-s: b^-s may underflow although the result, near b^(1 - s), does not
     root = power(ZETA_TERMS[q.dtype], s * -0.5)
     square = b * b
     series = s.number(EULER_MACLAURIN[s.dtype][-1])
@@ -359,9 +359,9 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = y * (y * inverse) + (near + less)  # 2 (a - low): a - low itself may lose a bit if subnormal
-    slope = 0.5 * (inverse + 1 / (near + less))  # (a - high) / y^2
-    root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # sqrt(a^2 - low^2)
+    above_low = y * (y * inverse) + (near + less)  # equals 2 (a - low): half of it may lose a bit if subnormal
+    slope = 0.5 * (inverse + 1 / (near + less))  # equals (a - high) / y^2
+    root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # equals sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
     d = (x > 1).select(root_high, root_low)
     r = inside.select(y * (y * slope), 0.5 * above_low) + inside.select(root_high, root_low)

@@ -400,7 +400,7 @@ class Lowering(Builder):
     # ---- ops whose indices are runtime values ----
 
     def _sorted(self, op: Op, *keys: str) -> "Dict[str, str]":
-        """Return a dict from the names in `keys` to "true", without the boolean attributes that are false."""
+        """Return the boolean attributes of `keys` that are true, in the form of HLO: each name with the text "true"."""
         return {key: "true" for key in keys if self.boolean(op, key)}
 
     def _gather_of(self, op: Op, scope: Scope, operands: "List[Instruction]", slice_sizes: "Tuple[int, ...]") -> Instruction:

@@ -18,7 +18,7 @@ from gen.stablehlo.table import PLAIN, SHORT, unknown
 REGIONS = 64  # maximum depth of nested regions
 
 _OP = re.compile(r'"([A-Za-z_][A-Za-z0-9_$.]*)"|([A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_0-9$]+)*)')
-# a line with an op of one result, its operands and types, and a location that is an alias or missing
+# matches a line with an op of one result, its operands and types; its location, if any, is an alias or `unknown`
 _PLAIN = re.compile(r"%([A-Za-z0-9_$.\-]+) = ([a-z_]+\.[a-z_0-9]+) ((?:%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?, )*"
                     r"%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?) : ([^\n{}#@\"!]*[^\n{}#@\"! ])(?: loc\((?:#[a-z0-9]+|unknown)\))?\n")
 _KEYED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=")
