@@ -263,7 +263,7 @@ static void deep(int n) {
   }
 }
 
-/* Print the medians over some chains for each rank and depth. */
+/* Print the numbers of nodes and the times of some identities, for each rank and depth. */
 static void scaling(void) {
   enum { CHAINS = 15, SLOW = 500000 };
   size_t k;

@@ -517,7 +517,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
     return;
   }
   say_text(self, "#ttg.shared_linear<{offset = [");
-  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* find the element at offset 2^i by the swizzle, which is its own inverse */
+  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* apply the swizzle, which is its own inverse, to offset 2^i */
     int64_t offset, rest;
     int k;
     if (row == m->dims.values[d]) {

@@ -954,7 +954,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   x->names = 0;
   for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     const hlo_instruction *in = &x->h.instruction[i];
-    if (hlo_is(in->opcode, "parameter")) continue; /* the call's lines for its operands have these maps */
+    if (hlo_is(in->opcode, "parameter")) continue; /* its maps are those to the call's operands */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
       for (leaf = 0; leaf < root->leaves; ++leaf)

@@ -91,7 +91,7 @@ def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]")
 
 
 def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:
-    """Return how a result is compared. If that needs a float type, add the type to `floats`."""
+    """Return the type and the length by which a result is compared. Add a float type to `floats`."""
     dtype, length = entry["dtype"], entry["elements"]
     if dtypes.is_complex(dtype):
         dtype, length = dtypes.TABLE[dtype].part, 2 * length
