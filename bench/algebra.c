@@ -263,7 +263,7 @@ static void deep(int n) {
   }
 }
 
-/* Print the numbers of nodes and the times of some identities, for each rank and depth. */
+/* For each rank and depth, print the medians over some identities of the number of nodes and of the times. */
 static void scaling(void) {
   enum { CHAINS = 15, SLOW = 500000 };
   size_t k;
