@@ -133,7 +133,7 @@ A mutant with one of these changes may be PROVED. They do not count as faults:
 - a read of registers or shared memory before they are written;
 - an unwritten element that another call of the program writes with another value;
 - integers that wrap around where only their low bits matter;
-- other values at the same places.
+- other values that are stored at the same places.
 
 **Files.** The proofs about failures:
 

@@ -957,7 +957,7 @@ class Meaning(Walk):
 
 
 def _in_range(term: Term, type: Int) -> Term:
-    """Return a term with the same value modulo 2^bits. If it is a constant, it is in the range of its type."""
+    """Return a term with the same value modulo 2^bits. A constant above a signed type's maximum becomes negative."""
     if term.is_constant and type.signed and term.constant > type.range[1]:
         return number(term.constant - (1 << type.bits))
     return term

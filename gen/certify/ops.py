@@ -676,7 +676,7 @@ def compared(direction: str, dtype: str, a: Expression, b: Expression) -> "Optio
 
 
 def _signed(term: Term, dtype: str) -> Term:
-    """Return a term with the same value modulo 2^bits. If it is a constant, it is in the range of its type."""
+    """Return a term with the same value modulo 2^bits. A constant above a signed type's maximum becomes negative."""
     bits = BITS[dtype]
     if dtype[0] == "s" and term.is_constant and term.constant >> bits - 1:
         return number(term.constant - (1 << bits))

@@ -585,8 +585,8 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
     reason.
 
     Only writes whose place does not depend on values from memory count. There are three proofs. First: no two writes
-    overlap, and together they have as many bytes as the buffer. Second: for each element, the write that reaches it is
-    computed, and the solver checks it. Third: all written places are enumerated, if they are few.
+    overlap, and the sum of their bytes is the size of the buffer. Second: for each element, the write that reaches it
+    is computed, and the solver checks it. Third: all written places are enumerated, if they are few.
     """
     every = [a for a in map(_certain, _distinct(accesses)) if a.write and not a.atomic]
     writes = [replace(a, path=tuple(_decided(c) for c in a.path)) for a in every]
@@ -760,8 +760,8 @@ def reached(read: Access, writes: "Sequence[Tuple[Access, AbstractSet[Atom]]]", 
 
 
 def _step_of(printer: Printer, access: Access, factor: int, name: str, fixed: "AbstractSet[Atom]" = frozenset()) -> str:
-    """Return the condition that the step of an access which is computed from `element` exists and reaches the element.
-    The variables in `fixed` have given values. Return "" if no step can be computed.
+    """Compute from `element` the step of an access that may reach it. Return the condition that this step exists and
+    reaches the element; "" if no step can be computed. The variables in `fixed` have given values.
     """
     found = _inverse(printer, access, factor, name, fixed)
     if found is None:

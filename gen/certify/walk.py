@@ -4,8 +4,8 @@ A loop is walked once, for an arbitrary step k. The loop's variable is start + s
 changes is unknown. Both sides of an if are walked. The body of a called function is walked at each call.
 Floating-point values are opaque.
 
-For an integer from memory, the walk knows only a range. If arithmetic on such integers may leave its type, the result
-is unknown. If arithmetic on ids and steps may leave its type, an `Obligation` says that it must not.
+For an integer from memory, the walk knows only a range. If a sum or product of such integers may leave the range of its
+type, it is unknown. If one of ids and steps may leave it, an `Obligation` says that it must not.
 
 The ranges of arrays' elements, and of variables that loops change (a clamped index, the number of a buffer), are first
 assumed. If a walk stores a value outside of an assumed range, the range grows, and the kernel is walked again. When no
@@ -255,8 +255,8 @@ class Walk:
 
     @contextmanager
     def _unrecorded(self) -> "Iterator[None]":
-        """While this is open, accesses, obligations and barriers are not recorded. Afterwards, all variables have
-        their old values again.
+        """A context in which accesses, obligations and barriers are not recorded. At its end, all variables have their
+        old values again.
         """
         kept = self.found.accesses, self.found.obligations, self.found.barriers, self.order
         self.found.accesses, self.found.obligations, self.found.barriers = [], {}, {}

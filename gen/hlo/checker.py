@@ -120,8 +120,8 @@ class Check:
         return of
 
     def kinds(self, number: int, allowed: str) -> Shape:
-        """Return the shape of operand `number`, which must be an array of a type in `allowed`, letters of
-        opcodes.KINDS."""
+        """Return the shape of operand `number`, which must be an array. The kind of its element type must be in
+        `allowed`, letters of opcodes.KINDS."""
         of, words = self.array(number), opcodes.WORDS[allowed]
         if opcodes.letter(of.dtype) not in allowed:
             self.fail(f"expected {words} as operand {number}, found {of.text}", operand=number)

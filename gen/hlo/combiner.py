@@ -12,8 +12,8 @@ all groups allow.
    components are not, the bound assumes the order of the elements, and float sums and products must keep it. Sums of
    f16 and bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32 sums.
    Partial results start from init if it is constant and f(init, init) = init, else from the identity:
-       add -0.0 (not 0.0, as 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the minimum integer; minimum +inf or
-       the maximum integer; and ~0; or, xor 0.
+       add: -0.0 for floats (not 0.0, as 0.0 + -0.0 is 0.0), otherwise 0; multiply: 1; maximum: -inf or the minimum
+       integer; minimum: +inf or the maximum integer; and: all bits set; or, xor: 0.
    A NaN is combined like any other value: maximum(-inf, NaN) is NaN.
 2. ONLY COMPARISONS: f consists of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
    Then each result is an input or a constant. Which input or constant it is depends only on the order of the values, on

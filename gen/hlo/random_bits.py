@@ -57,7 +57,7 @@ def _words(x: Expander, value: Instruction) -> List[Instruction]:
 
 
 def _joined(x: Expander, low: Instruction, high: Instruction) -> Instruction:
-    """Return the u64 of two words."""
+    """Return the u64 with the given low and high word."""
     low, high = x.convert(low, "u64"), x.convert(high, "u64")
     return x.op("or", low, x.op("shift-left", high, x.splat(32, high.shape)))
 

@@ -145,7 +145,7 @@ static inline wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : 
 
 /* Solve tridiagonal systems by elimination with pivoting between neighbouring rows. A row has three elements of the
    matrix and one of each right-hand side.
-   in: dl, d, du and the right-hand sides. Each is a real and an imaginary part, which is NULL for real numbers.
+   in: dl, d, du and the right-hand sides, each as real parts and imaginary parts; the latter are NULL for real numbers.
    out: the same arrays after the elimination, as LAPACK's gtsv leaves them, and the solution. The perturbed form
        returns only the solution.
    w: room for 6 n + 2 n * sides numbers */
