@@ -656,7 +656,7 @@ SETT_INLINE int settp_map_ceildiv(int64_t a, int64_t b, int64_t *out) {
   return 0;
 }
 
-/* The quotient rounded towards minus infinity for b > 0, which cannot overflow. */
+/* Return floor(a / b) for b > 0. It cannot overflow. */
 SETT_INLINE int64_t settp_map_floor(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 /* Return the greatest common divisor of the absolute values. INT64_MIN counts as 1. */
@@ -974,7 +974,7 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
     int64_t z;
     if (op != SETTP_MAP_MUL && !y) return a;
     if (op == SETTP_MAP_MUL && (y == 1 || !y)) return y ? a : b;
-    /* fold constants: (e + z) + y and (e * z) * y */
+    /* fold constants z and y: (e + z) + y becomes e + (z + y); likewise for * and xor */
     if (n->op == (uint32_t)op && settp_map_is_constant(arena, settp_map_b(n), &z)) {
       sett_expr inner = settp_map_a(n);
       error = settp_map_apply(op, z, y, &r);
@@ -2250,8 +2250,8 @@ SETT_INLINE void settp_map_rewritten(const sett_map_arena *arena, const sett_map
   }
 }
 
-/* Return a map with the variables of `out`, and the results and constraints of `map` in which variable i is replaced by replace[i], and `more`
- * further constraints. The names of the variables are already stored; NULL is the default name. */
+/* Return a map with the variables of `out`. Its results and constraints are those of `map`, with variable i replaced by replace[i], and the `mores`
+ * constraints in `more`. The caller has stored the names of the variables; a name of NULL means the default name. */
 SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace,
                                        const sett_map_constraint *more, int mores) {
   sett_map_constraint *constraint;
@@ -2491,7 +2491,7 @@ THE NORMAL FORM
                that already has a number is called known.
   quotient     Q(L, c) is floor(L / c) for a form L and a number c > 0. The coefficients of L are in (-c/2, c/2] and have no common divisor with c
                (R1, R3). x mod c is the form x - c * Q(x, c), so a reshape and its inverse cancel by addition. Rules R4 to R13 bring quotients with
-               equal values to one atom.
+               equal values to one atom. Each floor(F / d) that is known to have the values of the atom is called a name of it.
                In a quotient by a form b, b is at least 1 on the domain; for a b that is at most -1, dividend and divisor are negated. Multiples of b
                are split off, and common factors are cancelled (S1 to S4). A division by a form that may be 0 stays an operation.
   product      A product of sums is a sum of products of atoms (M1).
@@ -2504,7 +2504,8 @@ THE NORMAL FORM
                residue classes of variables are as narrow as C1 to C9 make them. First, bounds and
                constraints are simplified until nothing changes; then the results are simplified.
   cost         Of two forms with equal values, the cheaper one is taken: the one with quotients nested less deep; if equal, with fewer atoms of that
-               depth; if equal, with less total size; if equal, with fewer terms.
+               depth; if equal, with less total weight; if equal, with fewer terms. The weight of an atom is 1 plus the weights of all atoms in its
+               operands.
   proof        A rule with a condition on values is applied only if the condition is proved, by intervals (I1 to I5, I7) or by enumeration (I6).
   print        Of the expressions that P1 to P13 find for a form, the one with the fewest operators, variables and numbers is printed; if equal, the
                one with the smaller divisors. Quotients and their dividends become mod, common factors are taken out of sums, and summands are moved into
@@ -2670,7 +2671,7 @@ typedef struct settp_map_engine {
   int sampled; /* 0 if no point of the domain is known, so that samples prove nothing */
   /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain. NULL if every point inside the bounds is in the domain */
   const int64_t *point;
-  /* SETTP_MAP_MORE values for each atom that has such values; proofs use SETTP_MAP_SAMPLES of them at a time */
+  /* the values of atoms at the further samples: SETTP_MAP_MORE per atom, where they are known; proofs use SETTP_MAP_SAMPLES of them at a time */
   int64_t *more;
   int32_t more_room, crosses, failures; /* failures: number of failed proofs that no sample refuted */
   int64_t step;                         /* result of settp_map_at_step for the form `stepped` */
@@ -2740,8 +2741,8 @@ SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
   return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20;
 }
 
-/* Return the linear form of the `count` terms after the end of the pool of terms (at e->term + e->terms), which are sorted and not zero. If a number
- * exceeds 2^62 in magnitude, no form is made. So every number has a negative, and none means "no bound". */
+/* Return the linear form of the `count` terms after the end of the pool of terms (at e->term + e->terms), which are sorted and not zero. Return
+ * SETTP_MAP_NONE if a number exceeds 2^62 in magnitude. So every number of a form can be negated, and none is mistaken for "no bound". */
 SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
   const settp_map_term *first = e->term + e->terms, *end = first + count, *t, *old;
@@ -3049,8 +3050,9 @@ SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t
   return 1;
 }
 
-/* Return the sign of the first nonzero difference from the first value, or 0 if all values are equal. If `scaled`, multiply it by the gcd of all
- * differences. *hash is the same for all values that are equal up to that factor and a constant. */
+/* Return the sign of the first nonzero difference x[j] - x[0], or 0 if all values are equal. If `scaled`, multiply it by the gcd of all differences.
+ * Two lists of values have the same *hash if they are equal after x[0] is subtracted from the values of each list, and these are divided by the
+ * number returned for the list. */
 SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *hash) {
   int64_t g = 0, d[SETTP_MAP_SAMPLES];
   uint64_t h = 0, sign;
@@ -3145,7 +3147,7 @@ SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32
   return settp_map_interval(lower ? r.lo : INT64_MIN, upper ? r.hi : INT64_MAX);
 }
 
-/* Return the interval of F mod m: [r, m - g + r], with g the gcd of m and the coefficients of F, and r the constant of F mod g. */
+/* Return an interval that contains F mod m: [r, m - g + r], where g is the gcd of m and the coefficients of F, and r is (constant of F) mod g. */
 SETT_INLINE sett_map_interval settp_map_mod_interval(const settp_map_engine *e, int32_t f, int64_t m) {
   int64_t g = settp_map_lin_gcd_with(e, f, m), k = settp_map_mod(e->lin[f].constant, g);
   return settp_map_interval(k, m - g + k);
@@ -3177,7 +3179,7 @@ SETT_INLINE int settp_map_lin_holds(const settp_map_engine *e, int32_t a, int32_
   return 1;
 }
 
-/* Return a - t * (F - m * q) if it has at most `most` terms. */
+/* Return a - t * (F - m * q) if it has at most `most` terms; otherwise, or on overflow, return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t,
                                        int32_t most) {
   int64_t tm, constant = 0;
@@ -3187,8 +3189,8 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
   return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* Term i of the form `a` is k * floor(F / m). Return the set of other terms, one bit each, that can be moved into F, so that a = k * floor(moved / m)
- * + rest. k must divide these terms. Return 0 if `a` has too many terms. */
+/* Term i of the form `a` is k * floor(F / m). Return the set of the other terms that can be moved into the quotient, one bit each. A term k * x can
+ * be moved, because k * floor(F / m) + k * x = k * floor((F + m * x) / m). Return 0 if `a` has more than 64 terms. */
 SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, int32_t i, settp_map_form form) {
   const settp_map_term *t = e->term + e->lin[a].first;
   int32_t j, count = e->lin[a].count;
@@ -3207,8 +3209,8 @@ SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c,
          !settp_map_add(e->lin[inner].constant, *up, up);
 }
 
-/* Return `inner` (the form of a quotient or its negation) with the chosen terms of `rest` and the constant added to it. Return SETTP_MAP_NONE if a
- * number is too large. */
+/* Move the terms of `rest` that `moves` selects, and its constant if k divides it, into the quotient k * floor(inner / c). Return the new dividend:
+ * `inner` plus the moved terms times c / k. Return SETTP_MAP_NONE if a number is too large. */
 SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                      int32_t rest) {
   int32_t j, n, count = e->lin[rest].count;
@@ -3413,7 +3415,7 @@ SETT_INLINE void settp_map_more_of(const settp_map_engine *e, int32_t l, int par
   settp_map_lin_row(e, l, e->more + part * SETTP_MAP_SAMPLES, SETTP_MAP_MORE, out);
 }
 
-/* Mark the atoms of l that have no values at the further samples. Return the last marked atom, or `last` if none is marked. */
+/* Mark the atoms of l that have no values at the further samples. Return the largest index among these atoms and `last`. */
 SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
@@ -3674,7 +3676,8 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
   return j;
 }
 
-/* Return ceil((lo - r) / m) or floor((hi - r) / m): the bounds of y in x = m * y + r. */
+/* For x = m * y + r with x in [lo, hi], the first function returns the upper bound of y, floor((hi - r) / m); the second one returns its lower bound,
+ * ceil((lo - r) / m). */
 SETT_INLINE int64_t settp_map_floor_bound(int64_t hi, int64_t r, int64_t m) {
   return settp_map_sat_floor(settp_map_sat_add(hi, -r), m);
 }
@@ -3967,7 +3970,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   int32_t *atom = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8),
           at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0, wide = 0, first, next = 0;
   unsigned char *use = (unsigned char *)settp_map_take(e->arena, (size_t)e->facts + 8);
-  uint64_t support = 0, more, holds = 0, of[SETTP_MAP_MOST_VARIABLES]; /* of[i]: the support of variables i and later */
+  uint64_t support = 0, more, holds = 0, of[SETTP_MAP_MOST_VARIABLES]; /* of[i]: `support` of variables i and later */
   int f, j, k, ok = flag && value && most && atom && use, done = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
@@ -4116,8 +4119,9 @@ SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, 
   return !settp_map_mul(*value, c, &lo) && !settp_map_add(lo, c - 1, &hi) && settp_map_prove(e, l, lo, hi);
 }
 
-/* R11: floor(l / c) = value gives a name to a quotient in `value`: to the heaviest one with the coefficient 1 or -1. Record this name, unless the
- * quotient is `plain`, which has it as its first name. */
+/* R11: if floor(l / c) = A + q, the quotient q also has the name floor((l - c * A) / c); if floor(l / c) = A - q, it has the name floor((c * A - l +
+ * c - 1) / c). `value` is the form floor(l / c). Record the name for the quotient of the largest weight in `value` that has the coefficient 1 or -1.
+ * `plain` is an atom whose first name is already this name: nothing is recorded for it. */
 SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
   int32_t i, best = SETTP_MAP_NONE;
   int64_t s = 0;
@@ -4265,8 +4269,8 @@ SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int3
   return 1;
 }
 
-/* R9: k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2) for even m, and k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F. Return
- * SETTP_MAP_NONE if l has no such quotients. */
+/* R9: k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2) for even m, and k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F. Return l with
+ * one such pair of quotients replaced. Return SETTP_MAP_NONE if l has no such pair, or if the first equation does not make it cheaper. */
 SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
   int32_t i, j, low, half, sum, n = e->lin[l].count;
   for (i = 0; i + 1 < n; ++i) {
@@ -4647,8 +4651,9 @@ SETT_INLINE int64_t settp_map_lin_reach(const settp_map_engine *e, int32_t l) {
 
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b);
 
-/* N6: for q = min(x, y) or max(x, y), q * q = (x + y) * q - x * y. So (k * q + a) * (m * q + b) = a * b - k * m * x * y if k * m * (x + y) + k * b +
- * m * a = 0. This covers min(x, y) * max(x, y). Return SETTP_MAP_NONE if the condition does not hold. */
+/* N6: for q = min(x, y) or max(x, y), q * q = (x + y) * q - x * y. So (k * q + c) * (m * q + d) = c * d - k * m * x * y if k * m * (x + y) + k * d +
+ * m * c = 0. This covers min(x, y) * max(x, y). Return the product of the forms `a` and `b` by this equation, or SETTP_MAP_NONE if its condition does
+ * not hold. */
 SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, int32_t b) {
   int count;
   int32_t at = settp_map_lattice_at(e, a, &count), x, y, sum;
@@ -4798,8 +4803,8 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_FLOORDIV, a, b), 1, 0);
 }
 
-/* Subtract from l the multiple of x that cancels the first term of x. If it cancels all terms of x, return the result and set *k to the factor.
- * Otherwise return SETTP_MAP_NONE. */
+/* Return l - k * x, with the number k that cancels the first term of x, and write it to *k. Return SETTP_MAP_NONE unless this removes every term of x
+ * from l and adds none. */
 SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x, int64_t *k) {
   settp_map_term lead;
   int64_t own;
@@ -5186,8 +5191,8 @@ SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int3
   return l;
 }
 
-/* Find recorded digits in l, add them with their factors to `term`, and return the rest of l. A sum of bits that can be seen from the terms is not
- * searched. */
+/* Find multiples of recorded digits (settp_map_bit_digit_add) in l. Add their bits, times the factor, to `term`, and return the rest of l. Return
+ * SETTP_MAP_NONE if a number is too large, or if there are too many bits. */
 SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
                                           int64_t *constant, int *wide) {
   int i, j;
@@ -5288,8 +5293,8 @@ SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   return bit & 1 ? settp_map_lin_scale(e, l, -1, 1) : l;
 }
 
-/* X1: bit j of a xor b is the sum of bit j of a and of b modulo 2. X2: adjacent bits of one source are one digit (x floordiv 2^p) mod 2^n. X3: any
- * other bit is an atom, in which equal bits cancel. Convert a value, all of whose bits are known, to a form. */
+/* Convert a value, all of whose bits are known, to a form. X1: bit j of a xor b is the sum of bit j of a and of b modulo 2. X2: adjacent bits of one
+ * source are one digit (x floordiv 2^p) mod 2^n. X3: any other bit is an atom, in which equal bits cancel. */
 SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_map_reading *r) {
   int32_t l = settp_map_lin_constant(e, 0);
   int j, n;
@@ -5521,7 +5526,8 @@ SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lat
 
 enum { SETTP_MAP_LATTICE_MAKE, SETTP_MAP_LATTICE_FIND, SETTP_MAP_LATTICE_COUNT };
 
-/* Return the form op(a, b). If `leaves` are counted, do not make it, and return its number of leaves. */
+/* Return the form op(a, b). If `how` is SETTP_MAP_LATTICE_FIND, return SETTP_MAP_NONE if this atom does not exist yet. If it is
+ * SETTP_MAP_LATTICE_COUNT, a and b are numbers of leaves: return their sum. */
 SETT_INLINE int32_t settp_map_lattice_node(settp_map_engine *e, int op, int32_t a, int32_t b, int how) {
   int32_t t;
   if (how == SETTP_MAP_LATTICE_COUNT) return a + b;
@@ -5544,8 +5550,9 @@ SETT_INLINE int32_t settp_map_lattice_chain(settp_map_engine *e, const settp_map
   return made;
 }
 
-/* Return the form that joins sets of leaves by op; inside a set, the leaves are joined by the other operation. Leaves that all sets contain are
- * joined once. Then follow the sets with a single leaf. Then the leaf that most of the remaining sets contain is factored out. */
+/* Return the form that joins the sets of leaves in `meet` by op; inside a set, the leaves are joined by the other operation. Leaves that all sets
+ * contain are factored out. If there are none, sets with a single leaf are joined first. If there are none of these, either, the leaf that most sets
+ * contain is factored out of these sets. The other sets are joined by the same rules. */
 SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map_lattice *x, const uint32_t *meet,
                                             int meets, int op, int how) {
   uint32_t part[SETTP_MAP_MEETS_MAX], rest[SETTP_MAP_MEETS_MAX], common = ~UINT32_C(0), single = 0, pick = 0;
@@ -5849,8 +5856,9 @@ typedef struct settp_map_nodes_known {
   uint32_t done;            /* number of nodes that already have a form */
 } settp_map_nodes_known;
 
-/* R0: return floor(x / c), c > 1, where x is a sum of terms k * y. Search a divisor g of c such that the terms whose coefficients g does not divide
- * have a sum in one interval of g values; the quotient is then computed without these terms. Return SETTP_MAP_NONE if there is no such g. */
+/* R0: return floor(x / c), c > 1, where x is a sum of terms k * y and a constant. Let g be a divisor of c, and `low` the sum of (constant mod g) and
+ * of the terms whose k is no multiple of g. If floor(low / g) is always the same number, `low` is replaced by this number times g. Return
+ * SETTP_MAP_NONE if no such g is found. */
 SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x,
                                          int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 16 };
@@ -6013,8 +6021,8 @@ typedef struct settp_map_part { /* a summand of a printed sum: k * expr */
   int32_t nodes;
 } settp_map_part;
 
-/* Return 1 if all atoms of a name of q precede q in the order of weight, divisor and number. q is printed only by such names, so that printing ends.
- */
+/* Return 1 if all atoms of the form lin, which is in a name of q, precede q in the order of weight, then divisor, then number. q is printed only by
+ * such names, so that the print of q never needs q itself. */
 SETT_INLINE int settp_map_form_lighter(const settp_map_engine *e, int32_t lin, int32_t q) {
   const settp_map_atom *y = e->atom + q;
   int32_t i;
@@ -6058,8 +6066,9 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
 /* Return the number of symbols that a factor adds to a summand. Its sign does not count, because it is the sign between the summands. */
 SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
 
-/* P3: return a form that is equal to l modulo m and has a shorter print, because digits t * (F - c * q) replace quotients q and other terms. Return
- * l if there is no such form, or if l has more than SETTP_MAP_MOST_TERMS terms. */
+/* P3: return a form that is equal to l modulo m and has a shorter print. It is found by changing coefficients of l by multiples of m, so that a
+ * quotient q = floor(F / c) and terms of F become t * (F - c * q), which is printed as t * (F mod c). Return l if no such form is found, or if l has
+ * more than SETTP_MAP_MOST_TERMS terms. */
 SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_t m) {
   enum { SETTP_MAP_MOST_TERMS = 5 };
   int32_t rest = l, digits = settp_map_lin_constant(e, 0), best, i, j, f, more, left, q = 0, nodes = 0, own[2];
@@ -6717,8 +6726,8 @@ SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_ma
   return best;
 }
 
-/* P10: find the product of two sums that saves most nodes. One sum is that of all terms with a common factor. The other is this factor plus further
- * factors by which the first sum is multiplied in l. Products in the given map are tried, too. */
+/* P10: c * f + c * x = c * (f + x). Find the product of two sums that saves most nodes. c is the sum of all terms of l with a common factor f,
+ * divided by f. The other sum is f plus each x for which the other terms of l contain c * x. Products in the given map are tried, too. */
 SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_pair[2] = {0, 0}, seen[32], pair[2],
              left;
@@ -7334,10 +7343,11 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* P8: choose the multiple of one atom, or of the constant, that is added at every leaf and subtracted outside the leaves, and write it to *amount.
- * `at`: the coefficients of the atom at the leaves. `c`: its coefficient outside, in front of factor * (k * leaf). `own`: the number of symbols of
- * the atom. There are four candidates. The first three make the coefficient outside, the smallest, or the largest coefficient at the leaves 0; the
- * last one adds nothing. If `how` is 0, the candidate with the shortest text is taken; if `how` is i > 0, candidate i - 1. */
+/* P8: choose which multiple of one atom, or of the number 1, is added at every leaf; `factor` times this multiple is subtracted outside the leaves.
+ * Write the multiple to *amount. `at`: the coefficients of the atom at the leaves. `c`: its coefficient outside. `own`: the number of symbols of the
+ * atom. Multiple 1 makes the coefficient outside 0; multiple 2, the smallest coefficient at the leaves; multiple 3, the largest one; multiple 4 adds
+ * nothing. `how` selects the multiple by its number; 0 selects, of the first three, the one with the shortest text. Return 0 if a number is too
+ * large. */
 SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
                                          int64_t *amount) {
   int64_t lo = 0, hi = 0, s[4];
@@ -7349,7 +7359,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
     if (!i || at[i] > hi) hi = at[i];
   }
   varies = lo < hi;
-  /* if all leaves have the same coefficient, the first candidate removes it, too */
+  /* if all leaves have the same coefficient, or c is no multiple of factor, multiple 1 is the same as multiple 2 */
   s[0] = varies && c % factor == 0 ? c / factor : -lo;
   s[1] = -lo;
   s[2] = -hi;
@@ -7444,7 +7454,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.factor = best.k = 1;
   best.moved = 0;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
-  g[0] = t.k; /* the factor that stays outside of the leaves: t.k, the gcd of t.k and the other terms, or 1 */
+  g[0] = t.k; /* candidates for the factor outside of the leaves: t.k, its gcd with the other terms, and 1 */
   g[1] = settp_map_gcd(settp_map_lin_gcd_with(e, rest, t.k), e->lin[rest].constant);
   g[2] = 1;
   for (which = 0; which < 6; ++which) {
@@ -7884,8 +7894,8 @@ SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, 
   settp_map_fact_add(e, p, settp_map_interval_divide(settp_map_interval(low, high), k));
 }
 
-/* C7: narrow the digits F - m * q in p by the interval of p. With a domain, a digit of one variable narrows its residue class. Without a domain, each
- * narrowed digit is recorded as a fact. */
+/* C7: narrow the digits F - m * q in p by the interval r of p. If d is not NULL, a digit of one variable narrows the variable's residue class. If d
+ * is NULL, each narrowed digit is recorded as a fact. */
 SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[p].count && !e->error; ++i) {
@@ -7957,8 +7967,8 @@ SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *
   return SETTP_MAP_NONE;
 }
 
-/* C1: an implied constraint is dropped, and one that cannot hold makes the map KNOWN EMPTY. Bring the constraint `form in [low, high]` to its
- * cheapest primitive form. Narrow the bounds of variables by it on the way. */
+/* Bring the constraint *form in [*low, *high] to its cheapest primitive form, and narrow the bounds of variables by it. C1: return SETTP_MAP_DROP if
+ * the constraint is implied, SETTP_MAP_EMPTY if it cannot hold (the map is then KNOWN EMPTY), otherwise SETTP_MAP_KEEP. */
 SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low,
                                     int64_t *high) {
   int32_t p = *form, i, j, f;
@@ -8212,7 +8222,8 @@ SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n,
   return n;
 }
 
-/* For l = g * B + k + y, return B + floor((k + y) / g) if this quotient is the same for all y in [low, high]. y is s times the form r. */
+/* For l = g * B + k + y, where y is s times the form r, return B + floor((k + y) / g) if this quotient is the same for all y in [low, high].
+ * Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low,
                                       int64_t high) {
   int32_t rest = settp_map_lin_mix(e, l, 1, r, -s, 0);
@@ -8687,7 +8698,7 @@ SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t
   return count;
 }
 
-/* Return 1 if an expression contains a negative number, or adds a number. */
+/* Return 1 if one of the expressions contains a negative number, or a sum with a number. */
 SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *expr, int count) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -9415,7 +9426,7 @@ SETT_PUBLIC int sett_map_points_next(sett_map_points *p) {
   return 0;
 }
 
-/* Return hi - lo, saturated; the next function returns the number of values in [lo, hi], saturated, and 0 if there are none. */
+/* Return hi - lo, saturated, or -1 if hi < lo. The next function returns the number of values in [lo, hi], saturated. */
 SETT_INLINE int64_t settp_map_reach(int64_t lo, int64_t hi) {
   uint64_t n = (uint64_t)hi - (uint64_t)lo;
   return hi < lo ? -1 : n > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)n;
@@ -9992,8 +10003,9 @@ SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int vari
   return !depth;
 }
 
-/* Merge variables whose coefficients are 1, n1, n1 * n2, .. with n1, n2, .. the numbers of their values (modulo m if m is not 0). Their linear form
- * becomes the new last dimension. */
+/* Merge all variables whose coefficient is not 0 into one new dimension, the last one. Return 0 if they are not digits of one number: the first digit
+ * has the coefficient 1 or -1, the second n1 or -n1, the third n1 * n2 or -n1 * n2, and so on, where n1, n2, .. are the numbers of values of the
+ * first, second, .. digit. If m is not 0, the coefficients are compared modulo m. */
 SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64_t *coefficient, int64_t m) {
   int n = sett_map_variables(*map), i, k = 0, more = 1, out = 0;
   int64_t whole = 1, extent;
@@ -10341,8 +10353,9 @@ typedef struct settp_map_cutting { /* A split of a form: form = k * above + belo
   int *tries;
 } settp_map_cutting;
 
-/* Try to split a form above * k + below. Multiples of k may be moved from `below` to `above`, so, with a form `seed`, `below` is replaced by seed +
- * ((below - seed) modulo k). Return 1 if this lies in an interval of at most k values. */
+/* Try to split the form k * above + below of *cut again: multiples of k are moved from `below` to `above`, so that every coefficient of (below -
+ * seed) is reduced modulo k, where `seed` is a given form. Return 1 and store the split if the new `below` lies in an interval of at most k
+ * values. */
 SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
   int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
@@ -11429,9 +11442,9 @@ SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int va
                                         s.linear && s.stride == stride);
 }
 
-/* Return a number that divides v - base for every v at which the result does not step by stride; 0 if it always does. The simplified map has one
- * result. A candidate w is tested by writing v as base + w * j + i; the result must then be linear in i. Candidates are powers of the primes that
- * divide the divisors in the map. */
+/* Return a number that divides v - base for every v at which result(v) is not result(v - 1) + stride. Return 0 if there is no such v, except perhaps
+ * v = base. The simplified map has one result. A candidate w is tested by writing v as base + w * j + i; the result must then have this stride along
+ * i. Candidates are powers of the primes that divide the divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
                                         int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };
@@ -11464,12 +11477,13 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
     return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
-  /* return 0 if `run` divides v - base only for the lowest v, which is not counted, and for v = base, where 0 divides it, too */
+  /* return 0 if `run` divides v - base at most for the lowest v, which has no v - 1, and for v = base */
   return w == c || (w == -1 && c == 0) ? 0 : run;
 }
 
-/* Return 1 if every group of w values of a variable, counted from lo, is wholly inside or wholly outside the domain of a simplified map. A constraint
- * satisfies this if, at all points of the box, its expression is start + stride * i for value i of a group, and its bounds lie between two groups. */
+/* Return 1 if every group of w values of a variable, counted from lo, is wholly inside or wholly outside the domain of a simplified map. This is
+ * proved if the expression of each constraint is start + stride * i at value i of a group, and if no bound of a constraint separates the values of
+ * one group. */
 SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi,
                                        int64_t w) {
   sett_map_mark mark = sett_map_arena_mark(arena);

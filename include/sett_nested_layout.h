@@ -576,7 +576,7 @@ SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
   return 1;
 }
 
-/* The digits of an id, sorted by stride. gap[i]: how many ids below stride[i] have the same value in each digit below digit i as a given id. */
+/* The digits of an id, sorted by stride. gap[i]: for given values of the digits below digit i, the number of ids below stride[i] that have them. */
 typedef struct settp_nested_ids {
   int count;
   int dim[SETT_NESTED_MAX_RANK];
@@ -789,7 +789,7 @@ SETT_INLINE int settp_nested_want(settp_nested_lexer *lexer, char c, int error) 
   return settp_nested_take(lexer, c) || settp_nested_stop(lexer, error);
 }
 
-/* Match a whole word: the next character must not be one of a name. */
+/* Match a whole word: the character after it must not be a character of a name. */
 SETT_INLINE int settp_nested_word(settp_nested_lexer *lexer, const char *word) {
   size_t i;
   char c;
@@ -1227,8 +1227,8 @@ SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested
   return 1;
 }
 
-/* Write the indices that a thread holds in a dimension, relative to the first one, as runs of adjacent indices: their number, their length, and the
- * distance of their beginnings. */
+/* Write the runs of adjacent indices that a thread holds in a dimension. runs[0]: the length of a run. runs[1]: the distance between the beginnings
+ * of two runs, 0 if there is only one run. runs[2]: the number of runs. */
 SETT_INLINE void settp_nested_runs(const sett_nested_layout *layout, int d, int64_t runs[3]) {
   int64_t element = layout->field[SETT_NESTED_ELEMENT][d], thread = layout->field[SETT_NESTED_THREAD][d];
   int64_t count = settp_nested_own(layout, d) / element;
@@ -1571,8 +1571,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
   return sett_nested_check(&layout);
 }
 
-/* Distribute the dimensions of a layout over subgroups or threads (`level`). Entry counts->map[d] of the list says among how many of them dimension d
- * is divided. Strides are row-major over the list. */
+/* Distribute the dimensions of a layout over subgroups or threads (`level`). Dimension d is divided among counts->value[counts->map[d]] of them. The
+ * strides of the ids are row-major over the list counts->value. */
 SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
                                                   const sett_nested_counts *counts) {
   int64_t stride, before;

@@ -559,8 +559,8 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
                                     0);                                                                                                          \
   }
 
-/* Transpose a square of n x n elements in each 16-byte part of a vector, or in the whole vector. Rows of the source become n rows of the
- * destination. */
+/* Transpose squares of n x n elements. Either one square fills n whole vectors, or each 16-byte part of n vectors holds a square; then the squares in
+ * all parts are transposed at once. The result is n rows of the destination, one vector each. */
 #define SETTP_RELAYOUT_TILE(tile, name, n, rounds, get, low, high)                                                \
   SETT_INLINE void settp_relayout_##tile(unsigned char *to, const unsigned char *from, const int64_t *source_row, \
                                          const int64_t *row, int64_t ahead, int streams) {                        \
@@ -655,7 +655,8 @@ SETTP_RELAYOUT_INLINE settp_relayout_u64 settp_relayout_gather(const unsigned ch
 SETTP_RELAYOUT_TILE(tile_u8, u8, 16, 4, SETTP_RELAYOUT_GATHER_u8, SETTP_RELAYOUT_LOW_u8, SETTP_RELAYOUT_HIGH_u8)
 SETTP_RELAYOUT_TILE(tile_u16, u16, 8, 3, SETTP_RELAYOUT_GATHER_u16, SETTP_RELAYOUT_LOW_u16, SETTP_RELAYOUT_HIGH_u16)
 #if SETTP_RELAYOUT_WIDE == 64
-/* Transpose squares of whole cache lines: each line of a row of the source is read once into a buffer, and four squares are made from the buffer. */
+/* Transpose a block of 4 * n x 4 * n elements, whose rows are whole cache lines. Each row of the source is read once into a buffer. Then four blocks,
+ * each 16 bytes wide, are transposed from the buffer. */
 #define SETTP_RELAYOUT_LINES(name, n)                                                                         \
   SETT_INLINE void settp_relayout_square_##name(unsigned char *to, const unsigned char *from,                 \
                                                 const int64_t *source_row, const int64_t *row, int64_t ahead, \
@@ -780,8 +781,8 @@ SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_lea
   return 1;
 }
 
-/* Apply the tiles of a shape to the list of leaves (dimensions in memory) in `side`, which is the list before the first tile. Return 0 if a * cannot
- * be undone. */
+/* Apply the tiles of a shape to the list of leaves (dimensions in memory) in `side`. Before the call, it has the dimensions in memory without tiles.
+ * Return 0 if dimensions that a * combines are not one quotient and remainder of an axis. */
 SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayout_side *side) {
   settp_relayout_leaf group[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, n = side->leaves, tile_at = 0;
@@ -854,8 +855,8 @@ SETT_INLINE int settp_relayout_within(const int *part, int parts, const int *who
   return 0;
 }
 
-/* Find the axes (dimensions or groups of dimensions), and write the first list of each layout as leaves. Return 0 if the two layouts combine
- * dimensions in different ways. */
+/* Find the axes (dimensions or groups of dimensions). Write the dimensions of each layout, in memory order and without tiles, as leaves. Return 0 if
+ * the two layouts combine dimensions in different ways. */
 SETT_INLINE int settp_relayout_axes(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to) {
   int members[SETT_TILE_MAX_RANK][SETT_TILE_MAX_RANK], count[SETT_TILE_MAX_RANK], dims[SETT_TILE_MAX_RANK];
   int axis_of[SETT_TILE_MAX_RANK], side, d, i, n, groups = 0, at;
