@@ -3226,7 +3226,7 @@ SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, 
   return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
 }
 
-/* Return the form `rest` without the terms and the constant that were moved into the form `inner`. */
+/* Return the form `rest` without the terms and the constant that settp_map_absorb moves into `inner`. */
 SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                           int32_t rest) {
   int32_t j, n = 0, count = e->lin[rest].count;
@@ -4523,7 +4523,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
 
 enum { SETTP_MAP_FACTORS_MAX = 12, SETTP_MAP_MONOMIALS_MAX = 24 };
 
-typedef struct settp_map_monomial { /* k times its factors; k alone if it has no factors */
+typedef struct settp_map_monomial { /* the product of k and the factors */
   int64_t k;
   int32_t factor[SETTP_MAP_FACTORS_MAX];
   int count;
@@ -5133,8 +5133,9 @@ SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
   return settp_map_floor((int64_t)((uint64_t)k << place), (int64_t)1 << place);
 }
 
-/* Read a sum of k * bit and a constant as bits, the lowest first. Reading ends at the first place at which several terms are odd, because the carry
- * is then not linear; this bit is still read unless `whole`. `wide`: the numbers are known modulo 2^64, and the sum is within 2^62 in magnitude. */
+/* Read the sum of terms k * bit and a constant as bits, the lowest first, at most `limit` bits. Reading ends at the first place at which several
+ * coefficients k are odd, because the carry is then not linear; the bit at this place is still read unless `whole`. `wide`: the numbers are known
+ * modulo 2^64, and the sum is within 2^62 in magnitude. */
 SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit_term *term, int count,
                                     int64_t constant, int limit, int whole, settp_map_reading *out) {
   int place, i, n;
@@ -5427,7 +5428,7 @@ SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const
   return ok;
 }
 
-/* Return 1 if term i of l is the dividend of a quotient in another term. Together they form a digit, so the term must not be split. */
+/* Return 1 if the atom of term i of l also occurs in the dividend of a quotient in l. Both together may be a digit, so the term must not be split. */
 SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int32_t i) {
   int32_t atom = e->term[e->lin[l].first + i].atom, j;
   for (j = 0; j < e->lin[l].count; ++j) {
@@ -5913,7 +5914,8 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
   return SETTP_MAP_NONE;
 }
 
-/* Record for P12 that l is the form of an operation of the map. Sums, and products with forms of variables, are not recorded. */
+/* Record for P12 that l is the form of op(a, b), an operation of the map. Not recorded are a form l that is equal to an operand, and a sum or product
+ * with an operand for which settp_map_lin_affine returns 1. */
 SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int32_t a, int32_t b) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int32_t tree;
@@ -8624,7 +8626,7 @@ SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map
   return settp_map_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), xors ? (size_t)1 << 20 : (size_t)1 << 18);
 }
 
-/* Replace result i by dimension i. If the result is a number, the dimension has only this value. */
+/* Result i always equals dimension i: replace it by dimension i. If the result is a number, narrow the dimension to this number instead. */
 SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, int i, int32_t *form) {
   int64_t value = e->lin[form[i]].constant;
   if (e->lin[form[i]].count) form[i] = settp_map_lin_variable(e, i);
@@ -8645,8 +8647,8 @@ SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   return settp_map_lin_mix(e, l, 1, x, -1, 0);
 }
 
-/* R14: replace a result that always equals the dimension with the same index by that dimension. If the result is a number, the dimension has only
- * this value. Forms of the same variables are enumerated together. */
+/* R14: replace a result that always equals the dimension with the same index by that dimension. If the result is a number, narrow the dimension to
+ * this number instead. Forms of the same variables are enumerated together. */
 SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain *d, int32_t *form, int count) {
   enum { SETTP_MAP_MOST_TOGETHER = 64 };
   int32_t *rest = (int32_t *)settp_map_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MAP_MOST_TOGETHER],
@@ -9481,7 +9483,8 @@ SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_c
   return x->op == SETTP_MAP_VAR ? (int)x->value : -1;
 }
 
-/* Replace every variable of these kinds that has a residue class, r modulo k, by k * v + r. */
+/* Replace every variable that has a residue class, r modulo k, by k * v + r with a new variable v. Only variables of the kinds in `kinds` are
+ * replaced. */
 SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int kinds) {
   int round, i, k, n, found = 1;
   for (round = 0; round < 16 && found; ++round) {
@@ -10543,7 +10546,7 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   return code;
 }
 
-/* Return a map that has its own variables as further results. */
+/* Return the map with its variables appended to its results. */
 SETT_INLINE sett_map settp_map_with_variables(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i;
   sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)(map.results + n) * sizeof *result + 8);
@@ -11354,8 +11357,8 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
 
 /* ======================================================================= bodies: runs ==== */
 
-/* Greatest common divisors of the positions at which something changes along a variable v; 0 if it never changes. Positions are counted from v's
- * lower bound lo, except for `step` and `level`, which are counted from 0. */
+/* For each kind of change along a variable v: the greatest common divisor of the positions at which it occurs, or 0 if it never occurs. Positions are
+ * counted from v's lower bound lo, except for `step` and `level`, which are counted from 0. */
 typedef struct settp_map_places {
   int64_t step, level; /* step: result(v) is not result(v - 1) + 1. level: result(v) is not result(v - 1) */
   int64_t own_step;    /* as `step`, but with positions counted from lo */
@@ -11477,7 +11480,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
     return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
-  /* return 0 if `run` divides v - base at most for the lowest v, which has no v - 1, and for v = base */
+  /* return 0 if v - base is a multiple of `run` only for the lowest v, which has no v - 1, or for v = base */
   return w == c || (w == -1 && c == 0) ? 0 : run;
 }
 

@@ -1044,8 +1044,8 @@ SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout) {
   return product;
 }
 
-/* Return the number of combinations of digits that occur in the ids less than n. From the most major digit down: below a digit that is smaller than
- * that of n, all combinations occur. */
+/* Return the number of combinations of digits that occur in the ids less than n. The digits are compared with those of n, the most major first: if a
+ * digit is smaller than that of n, the digits below it have all combinations. */
 SETT_INLINE int64_t settp_nested_seen(const settp_nested_ids *ids, int64_t n) {
   int64_t below = 1, seen = 0;
   int i;

@@ -939,7 +939,8 @@ SETT_INLINE int settp_relayout_edge(int64_t *edge, int *count, int64_t value) {
   return 1;
 }
 
-/* Write the weights at which digits of an axis begin, in both layouts. Weights that are not below the size of the axis are left out. */
+/* Write the weights of the digits of an axis in both layouts, in ascending order: the number of indices that one step of a digit covers. Weights that
+ * are not below the size of the axis are left out. Return the number of weights, or 0 if there are too many. */
 SETT_INLINE int settp_relayout_edges(const sett_relayout_plan *plan, int axis, int64_t *edge) {
   int side, i, k, count = 0;
   int64_t size = plan->axis[axis].size;
