@@ -1169,7 +1169,7 @@ SETT_INLINE void settp_layout_form_iree(settp_layout_form *form, const sett_nest
   }
 }
 
-/* Return the direction of a linear layout with blocks of size 1: -1 from offsets, 1 to offsets, 0 neither. */
+/* Return 1 if a linear layout maps indices to offsets, -1 if it maps offsets to indices and all its other inputs have size 1, otherwise 0. */
 SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   int i, rest = 0;
   for (i = 1; i < linear->ins; ++i) rest |= linear->in_bits[i];
@@ -1196,7 +1196,8 @@ SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_no
     }
 }
 
-/* Return the form of a layout. `flat`: the modes of CuTe are one integer. `linear`: a linear layout keeps its direction. */
+/* Return the form of a layout. If `flat` is 1, a CuTe layout has one integer as its input, otherwise one input for each mode. If `own` is 0, the
+ * form of a linear layout of offsets goes from indices to offsets, even if the layout goes the other way; if it is 1, the direction stays. */
 SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
   settp_layout_form *form = (settp_layout_form *)settp_map_take(arena, sizeof *form);
   if (!form) return NULL;
@@ -1720,7 +1721,7 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   all.count = tower->count = 0;
   settp_layout_any_read(work, "the offsets are no sum of digits", tiles);
   for (i = form->kind == SETTP_LAYOUT_FORM_BITS && tiles ? form->bit_at[form->ins] : 0; i-- > 0;)
-    /* two basis values of one dimension share a bit; the cause may be tiles that do not divide each other */
+    /* two basis values of one dimension share a bit, perhaps because tiles do not divide each other */
     for (j = 0; j < i; ++j)
       if ((form->basis[i][0] & form->basis[j][0]) &&
           settp_layout_form_input(form, i) == settp_layout_form_input(form, j) && settp_layout_form_both(form, i, j))

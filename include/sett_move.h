@@ -527,8 +527,8 @@ typedef struct settp_move_items {
   int tries;
 } settp_move_items;
 
-/* Return the lane from which lane d receives an item (registers of `b` that one word carries). `sends` has the elements that are already in the word
- * of each lane in this step. */
+/* Return the lane from which lane d receives an item (registers of `b` that one word carries), or -1 if there is none. `sends` has the elements
+ * that are already in the word of each lane in this step. */
 SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *want, int parts, const int32_t *sends,
                                   int d) {
   uint64_t may = ~(uint64_t)0;
@@ -650,8 +650,8 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
   return 0;
 }
 
-/* Assign steps to words by the distance of their lanes: the XOR of sender and receiver, or, if `xor_` is 0, their distance around the warp. Return 0
- * if this takes more than `most` steps. */
+/* Assign steps to words by the distance of their lanes: sender XOR receiver, or, if `xor_` is 0, (sender - receiver) mod the number of lanes.
+ * Words of different distances get different steps. Return 0 if this takes more than `most` steps. */
 SETT_INLINE int settp_move_by_distance(const settp_move_work *work, settp_move_words *words, int xor_, int most) {
   int most_of[SETT_MOVE_LANES_MAX], seen[SETT_MOVE_LANES_MAX][SETT_MOVE_LANES_MAX], base[SETT_MOVE_LANES_MAX];
   int i, d, steps = 0;

@@ -3537,8 +3537,8 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
   }
 }
 
-/* Append the tile of one instruction, and then all that comes after it. For an operand, `k` is the dimension over which the product sums; for the
- * result it is -1. */
+/* Append the tile of one instruction and all that follows it, for the instruction's result (operand = NULL) or for an operand. Inside, k is the
+ * dimension over which the product sums; for the result it is -1. */
 SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                             const settp_notation_encoding *operand, const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -4793,7 +4793,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* span of the offsets that one bank cycle of the store (0) or load (1) accesses */
+  for (s = 0; s < 2; ++s) { /* span of the offsets that one turn of the banks accesses: in the store (0) or load (1) */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);

@@ -123,7 +123,8 @@ struct sett_copy {
   const void *from;
   unsigned bytes, read;
 };
-// The pending copies of a thread, and for each group that is not complete the number of copies up to its end.
+// The pending copies of a thread. group[n] is the number of them up to the end of group n; groups that have arrived are
+// not counted.
 struct sett_thread_copies {
   uint64_t block;
   bool unfenced; // true if copies have arrived that a wgmma would miss without a fence

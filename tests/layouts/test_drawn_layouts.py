@@ -178,7 +178,7 @@ def linear_table(text: str) -> Table:
 
 def owned(inputs: list, dims: "list[int]", wrap: bool = False):
     """Return the coordinates of each owner. An input is given by its digits (size, dimension, weight), fastest first; a
-    digit with dimension -1 does not change the coordinates. wrap: weights beyond the dimension add nothing.
+    digit with dimension -1 does not change the coordinates. wrap: what a digit adds is taken modulo the dimension.
     """
     sizes = [math.prod(size for size, _, _ in digits) for digits in inputs]
     values = np.zeros([*sizes, len(dims)], dtype=np.int64)
