@@ -351,7 +351,7 @@ SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   int t, r, all = 1, none = work->none;
   for (r = 0; r < b->registers; ++r) {
     int k, same = -1, last;
-    /* search one register that serves all threads; prefer the one with the same number */
+    /* search for one register that serves all threads; prefer the one with the same number */
     for (k = -1; k < a->registers && same < 0; ++k) {
       int reg = k < 0 ? r : k;
       if (reg >= a->registers || (a->element[reg] != b->element[r] && b->element[r] != none)) continue;

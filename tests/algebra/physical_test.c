@@ -1,5 +1,5 @@
-/* Test maps between positions in memory (sett_layout_physical) against loops: positions follow the definition of a
- * layout, pairs of elements the definition of the op. Run: physical_test [COUNT [SEED]] */
+/* Test maps between positions in memory (sett_layout_physical) against loops. The loops compute positions by the
+ * definition of a layout, and pairs of elements by the definition of the op. Run: physical_test [COUNT [SEED]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-"""Compare `sett banks` and `sett layout swizzle` with all other paddings and swizzles of the class. Turns (memory cycles
-per access) are counted here with arrays, without code of the headers. The result is also never worse than CuTe's and
-Triton's swizzles for the accesses that these are made for. SETT_COUNT is the number of random sets of accesses.
+"""Compare the answers of `sett banks` and `sett layout swizzle` with other layouts of shared memory: all other paddings
+and swizzles S<B,M,S>, and CuTe's and Triton's swizzles for the accesses that these are made for. No other layout may
+be better. Turns (memory cycles per access) are counted here with arrays, without code of the headers. SETT_COUNT is the
+number of random sets of accesses.
 """
 
 from __future__ import annotations
