@@ -3237,8 +3237,9 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
   return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
-/* I3: for q = Q(F, m), t * (F - m * q) + rest lies in t * (interval of F mod m) + rest. I4: t is chosen so that an atom of F is cancelled, not q.
- * The choice that leaves the fewest atoms is taken. */
+/* I3, I4: return the interval r of `a`, narrowed: a = t * (F - m * q) + rest with q = Q(F, m) lies in t * (interval of F mod m) + (interval of rest).
+ * I3 chooses t so that q is not in `rest`; I4, so that an atom of F is not in `rest`. Of all choices, the one with the fewest atoms in `rest` is
+ * taken. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f, best = SETTP_MAP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;

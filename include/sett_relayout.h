@@ -1490,7 +1490,7 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
 
 /* settp_relayout_units_NAME moves all units of the inner loops; a unit is what one step of the innermost loop moves. `to` and `from` are the
  * addresses of a unit, `ahead` is the address to prefetch. Each kind of move has its own function, in which `prefetching` is a constant, so that
- * addresses stay in registers. One common function reached 0.9 of the speed. */
+ * addresses stay in registers. One function for all kinds of moves reached only 0.9 of the speed. */
 #define SETTP_RELAYOUT_UNITS(name, prefetching, action)                                                    \
   SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source, \
                                                unsigned char *destination, int streams) {                  \
