@@ -41,8 +41,8 @@ class Accesses(Registers):
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """Return, as C text, the position of element `vec` of a step in a buffer. The elements of a step alternate
-        between the rows; the buffer contains one whole row after the other.
+        """Return, as C text, the index of element `vec` of a step in the union of `_words_of`. Successive elements of a
+        step belong to different rows in turn; the union contains one row after the other.
         """
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
@@ -106,7 +106,7 @@ class Accesses(Registers):
         return [f"{at} + {k * self.lanes}" if k else at for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
-        """Return C text: the lowest bit of the current register's elements in their 32-bit words. A word contains one
-        element of each of several registers.
+        """Return, as C text, the number of the lowest bit of the current register's elements in 32-bit words. A word
+        contains one element of each of several registers.
         """
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")

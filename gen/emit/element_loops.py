@@ -43,7 +43,7 @@ class ElementLoops(Loads, Elementwise):
             self.text.add(*loads)
             self.assign(variables, x)
         _Steps(self, step, held, alike, variables).write()
-        self._loads, self.text = {}, kept       # a loaded value belongs to one row, so its name is not valid any more
+        self._loads, self.text = {}, kept       # forget the loaded values: each belonged to one row
         return variables[:count]
 
     @property

@@ -37,8 +37,8 @@ class Pitch(NamedTuple):
 
 
 class Near(NamedTuple):
-    """The position of a register relative to one guard that differs between lanes. Each field is a map without results,
-    whose domain is the condition; None if it never holds.
+    """Conditions of one guard that differs between lanes, which tell whether some lane of a register may be inside it.
+    Each field is a map without results, whose domain is the condition; None if the condition never holds.
 
     unbroken: the condition that the guard's expression has a constant stride along the lanes.
     near: if `unbroken` holds, a condition that is true wherever some lane is inside the guard.
@@ -425,8 +425,8 @@ class Form:
             not self.differing(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
 
     def position(self, read: Read) -> str:
-        """Return the map from the function's index to the position of a read: in a buffer, in a table of constants, or
-        in the count of an iota. Return "" if the read is none of these.
+        """Return the map from the function's index to the position of a read in a buffer or in a table of constants;
+        for an iota, the map to its value. Return "" for other reads.
         """
         buffer, source = buffer_of(self.partition, read), read.source
         if buffer:
@@ -460,8 +460,9 @@ class Form:
         return algebra.substitute(index, lane=0)
 
     def uneven(self, region: Region) -> Optional[Uneven]:
-        """Return the conditions of a guarded region whose guard differs between lanes. Return None if the guard changes
-        irregularly, or after only a few registers.
+        """Return the conditions of a guarded region whose guard differs between lanes. Return None if they do not allow
+        vectors, for example because the stride of the guarded index along the lanes is not constant, or only for fewer
+        than GUARD_REGISTERS registers.
         """
         index = self.mapped(region.map)
         if self.differing(index) or self.walked is None \

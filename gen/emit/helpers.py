@@ -49,8 +49,7 @@ class Helpers:
         """Return the name of a function that loads or stores a tile.
 
         piece: the maximum number of bytes of a row that one load reads.
-        group: the number of adjacent lanes that are at a constant distance in memory; 0 if this holds for
-            all lanes.
+        group: the number of adjacent lanes whose elements are at a constant distance in memory; 0: all lanes.
         distance: the prefetch distance in elements.
         """
         d, width = self.target, bits(dtype)

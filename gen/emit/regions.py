@@ -436,8 +436,8 @@ class Regions(ElementLoops):
         return algebra.c_text(flat, self.index_type).results[0]
 
     def _window_choice(self, entry: Entry) -> Value:
-        """Write a loop over the elements of a window. Return the number of the selected element, or the number of all
-        elements of the window if all of them are padding.
+        """Write a loop over the elements of a window. Return the row-major number of the selected element (0 for the
+        first), or the window's element count if all elements are padding.
         """
         instruction, (loop, inside) = entry.instruction, entry.regions
         dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)

@@ -379,8 +379,11 @@ def _words(shuffle: _Shuffles) -> "Tuple[List[Tuple[str, str]], List[str]]":
 
 
 def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
-    """Return the function that interleaves the elements of `rows` registers of 64 bytes: out[k][l * rows + r] = in[r][k
-    * lanes / rows + l]. inverse: return the function that separates them."""
+    """Return the function that interleaves the elements of `rows` registers of 64 bytes, `lanes` elements each. With
+    n = lanes / rows and r, k < rows, it computes out[k][l * rows + r] = in[r][k * n + l] for each l < n.
+
+    inverse: return the function that separates interleaved elements.
+    """
     lanes = VECTOR_BITS // width
     low, top, count, each = _check(width, lanes, rows), _log2(lanes), _log2(rows), lanes // rows
 
@@ -426,7 +429,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
-        # a lane whose operand is shuffled in later keeps its present element
+        # a lane whose element comes from a later operand keeps its present element until then
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
         merged, held = shuffles(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)
@@ -448,7 +451,8 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
 
 def load_strided(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
     """Return the C function that loads a vector with from[l * stride] in lane l. It picks the elements from whole
-    vectors, and the last vector ends with the last element. For stride -1, it loads one vector and reverses it.
+    vectors. The last vector ends with the last element, and may overlap the vector before it, so that nothing after
+    the last element is read. For stride -1, the function loads one vector and reverses it.
     """
     shuffles = _Shuffles(d, width, lanes, name)
     if stride == -1:

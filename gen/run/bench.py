@@ -40,7 +40,7 @@ class BenchOptions:
     rounds: the maximum number of rounds; each contender is timed once in a round
     spread: stop, after 9 rounds or more, once half of the 95% confidence interval of the median relative throughput is
         below this
-    seconds: the maximum time of the rounds after the first 9
+    seconds: stop, after 9 rounds or more, once this number of seconds has passed since the first round began
     slot_ms: the minimum time of one contender in one round, in milliseconds
     footprint: total bytes of the buffers that launches use in rotation; 0: see footprint()
     """

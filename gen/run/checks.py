@@ -205,7 +205,7 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
     """Check each fusion under the rules of check_what_fits, and return the results of each."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
     results: Dict[int, List[CheckResult]] = {}
-    # for each number of rounds (negative: a maximum), the indices of the fusions that one process checks in them
+    # number of rounds (negative: a maximum) -> the indices of the fusions that one process checks with that number
     alike: Dict[int, List[int]] = {}
     seconds = {number: 0.0 for number in range(len(fusions))}
     for number, built in enumerate(fusions):

@@ -106,7 +106,8 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
         elif i.opcode in MATRIX_OPS:
             steps += MATRIX_STEPS * matrices.steps_of(i)
         elif i.opcode == "fft":
-            # factor 4: long double in the reference; the bound's real and imaginary parts cost as much again
+            # The factor is 4, because the reference computes in long double, and because the bound's real and imaginary
+            # parts together cost as much as the reference.
             steps += 4 * transform_steps(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
             count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)

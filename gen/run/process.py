@@ -21,7 +21,7 @@ Event = Dict[str, Any]
 class Answer:
     events: List[Event] = field(default_factory=list)
     status: int = 0
-    exceeded: str = ""  # the limit for which the process was ended
+    exceeded: str = ""  # the time limit that ended the process, in words; "" if none did
     errors: str = ""
 
     def of(self, *kinds: str) -> List[Event]:
@@ -35,7 +35,7 @@ def _events(text: str) -> List[Event]:
             try:
                 events.append(json.loads(line))
             except ValueError:
-                continue  # the last line is incomplete because the process ended
+                continue  # an incomplete last line: the process ended while it wrote the line
     return events
 
 
@@ -75,7 +75,7 @@ HOW = "--limit SECONDS sets what a launch may take"
 
 
 def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] = None, known: str = "") -> str:
-    """Describe how a process ended that gave no complete answer.
+    """Describe the end of a process that gave no complete answer.
 
     process: the limit of the process
     launch: the limit of each launch, which the user can set

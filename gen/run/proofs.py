@@ -25,7 +25,7 @@ def check(fusion: Fusion) -> Optional[str]:
     """Return the first fault of a fusion's maps, in its plans for CPUs and for GPUs; None if there is no fault."""
     for of in dict.fromkeys(device.plan_class for device in DEVICES.values()):
         kernels = planned(fusion, of).nests
-        if any(isinstance(nest, Whole) for nest in kernels):    # maps do not describe its accesses
+        if any(isinstance(nest, Whole) for nest in kernels):    # maps do not describe the accesses of a Whole
             continue
         wrong = all_inside(kernels) or written_once(kernels, places(fusion, kernels))
         if wrong:
@@ -70,8 +70,9 @@ def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
 def _indices_inside(index: str, shape: Shape) -> bool:
     """Return true if the algebra proves that each index is inside its dimension.
 
-    The bounds of an index come from its own interval and from constraints that differ from it by a constant. Where
-    these bounds exceed the dimension, the map must be empty.
+    The bounds of an index come from its own interval, and from the interval of each constraint plus the range of the
+    difference between index and constraint. If these bounds exceed the dimension, no point of the domain may have an
+    index in the excess.
     """
     info = algebra.info(index)
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]

@@ -37,7 +37,7 @@ class TileShape:
     """A register tile: `rows` rows of `registers_down` registers of `lanes` elements.
 
     load_bytes: bytes of one load.
-    streamed: true if the tile is used only for arrays larger than the cache, whose stores bypass it.
+    streamed: true if the tile is used only for arrays that are larger than the cache; their stores bypass the cache.
     pipelined: true if the tile's loads alternate with the stores of the tile before.
     """
 
@@ -64,7 +64,7 @@ LANES = VECTOR_BITS // 32   # number of 32-bit elements of a CPU's vectors
 # maximum number of adjacent elements that shuffles spread over registers; tiles transpose longer sequences
 SPREAD_ELEMENTS = 8
 SPREAD_ROW = 128            # minimum length, in elements, of the rows over which shuffles spread adjacent elements
-STRIDED_COST = 8            # cost of a byte whose neighbours are elsewhere in memory; a contiguous byte costs 1
+STRIDED_COST = 8            # cost of a byte of an access that is not contiguous; a byte of a contiguous access costs 1
 LAUNCH_BYTES = 1 << 20      # bytes that could be moved in the time of a kernel's launch
 
 # A value with several uses is stored, and not computed again, if a register of it takes at least this number of
@@ -78,20 +78,24 @@ DIVISION_COST = 2           # instructions of one quotient or remainder in an in
 
 # maximum number of divisions in an index for a value with several uses to be computed again for each use
 MOST_DIVISIONS = 4
-# minimum number of elements in whole tiles for the remaining elements to have kernels of their own
+# A result in tiles is cut into boxes of whole tiles and boxes of partial tiles (gen/lower/tiled_layouts.py) only if its
+# whole tiles have at least this number of elements.
 TILED_ELEMENTS = 1 << 16
-# minimum number of elements of an operand for its windows to be split into two kernels (gen/lower/windows.py)
+# gen/lower/windows.py may split a reduce-window into two ops: the first combines along the outer dimensions, the second
+# along the contiguous dimension. This is the minimum number of elements of the operand.
 WINDOW_ELEMENTS = 1 << 16
-# minimum stride of windows along the contiguous dimension for windows to be split into two kernels (32x32 blocks of
-# f32[1024,1024], 1 thread: 0.62 ms with two kernels, 2.1 ms with one)
+# A reduce-window is split if the stride of its windows along the contiguous dimension is at least this number (32x32
+# blocks of f32[1024,1024], 1 thread: 0.62 ms split, 2.1 ms not split).
 WINDOW_STRIDE = 5
-WINDOW_OVERLAP = 32         # minimum number of elements of overlapping windows for windows to be split into two kernels
+# With a smaller stride, it is split if a window has at least this number of elements and the split saves at least half
+# of the combinations.
+WINDOW_OVERLAP = 32
 
 # maximum stride, in elements, of a register's elements that are picked from whole vectors instead of loaded one by one
 # (slices with stride 2 to 4: f32 is 1.1 to 1.8 times as fast, u8 1.3 to 15 times)
 PICKED_STRIDE = 4
-# minimum number of registers along the lanes before a guarded index jumps, as at the end of a row, for vectors to be
-# used
+# If the condition of a guard differs between lanes, vectors are used only if the guarded index has a constant stride
+# along the lanes for at least this number of registers. (The stride changes, for example, at the end of a row.)
 GUARD_REGISTERS = 2
 # number of arithmetic operations that one vector instruction of a factorisation or a transform does
 VECTOR_OPERATIONS = 4
@@ -142,11 +146,11 @@ SMALL_BYTES = 16384     # SMALL_COSTS apply up to this number of bytes of a call
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
 
 
-# minimum number of terms (input features) for the sum at one element of a convolution's window to be long enough for a
-# tile
+# minimum number of terms for a sum to be long enough for the inner loop of a tile. In a convolution, the terms at one
+# element of the window are the input features.
 SHORT_SUM = 32
-# number of rows of a convolution's result, besides the positions of a window, that fill a tile; with fewer, the
-# positions become rows of the tile too
+# If a convolution's result has fewer rows than this at each position of the window, the positions may become rows of a
+# tile too.
 FEW_ROWS = 16
 
 
@@ -171,9 +175,9 @@ class Panels(NamedTuple):
     dot_rows: maximum number of rows of a dot for which a larger matrix is read in place. Work-items may still copy
         columns to panels of their own. (f32 Mx3072x768, 1T, in place and in panels: M = 64 2.2 and 3.7 ms; 384 13.0 and
         13.3 ms; 512 18.0 and 17.3 ms.)
-    in_place_columns: number of columns of the result below which the other operand is always read in place. With more
-        columns, it is copied if adjacent steps of the sum are more than near_bytes apart in memory (f32 A^T B,
-        2048x2048x2048: 121 ms copied, 189 ms in place; 64x256x6272: 0.73 ms copied, 0.68 ms in place).
+    in_place_columns: number of columns of the result below which the operand with the result's rows is always read in
+        place. With more columns, it is copied if adjacent steps of the sum are more than near_bytes apart in memory
+        (f32 A^T B, 2048x2048x2048: 121 ms copied, 189 ms in place; 64x256x6272: 0.73 ms copied, 0.68 ms in place).
     few_rows: maximum number of rows of a product that reads a matrix in place, if the matrix is contiguous along the
         sum (f32 by 4096x4096, 1T, in place and in panels: 8 rows 4.1 and 13.5 ms; 16 rows 7.8 and 15.6 ms; 32 rows 18.3
         and 25.4 ms; 64 rows 35.8 and 36.2 ms).
@@ -278,8 +282,9 @@ class SharedTiles(NamedTuple):
     least_steps: minimum number of multiplications of a product.
     vector_steps: minimum number of multiplications of a product by a vector, which becomes a reduce.
     few_bytes: maximum bytes of an element for which a convolution's input is stored with contiguous features.
-    phases: maximum number of kernels of a convolution whose input is dilated. There is one kernel for each phase: for
-        all positions of the window at which the same of its elements meet elements of the input, not holes.
+    phases: maximum number of kernels of a convolution whose input is dilated. Each phase has a kernel. A phase
+        consists of the positions at which the same elements of the window are over elements of the input, while the
+        other elements are over holes.
     """
 
     least_steps: int = 4096
@@ -571,7 +576,7 @@ class LoopCpuNumbers:
     scalar_elements: int = 4096  # minimum number of elements for work-items to form groups, if a step is one element
     cut_row_steps: int = 8              # minimum number of steps of a row, if each row ends with a partial step
     streams: int = 4                    # equal parts of the memory that a work-item reads in turns
-    pair_streams: int = 2               # `streams` if 16-bit elements are computed in pairs of registers
+    pair_streams: int = 2               # the same number as `streams`, for pairs of registers of 16-bit elements
     burst: int = 8                      # steps whose cache lines are prefetched together
     prefetch: int = 4096                # prefetch distance in bytes, into L2
     pair_prefetch: int = 1024           # prefetch distance in bytes, into L1, for pairs of registers of 16-bit elements
@@ -617,7 +622,7 @@ class SortCpuNumbers:
     held_bytes: int = 32 << 10  # maximum bytes of the words of a row or range that are on the stack
     parts: int = 2              # work-items that share a very long row; each of them reads all of it
     parted: int = 1 << 18       # minimum number of elements of a row that several work-items share
-    words: int = 256            # number of words of a long row that are made at once
+    words: int = 256            # number of words of a long row that are on the stack at once
     sampled: int = 4096         # number of elements of a long row that are sampled to choose its ranges
     range_digit: int = 8        # bits of the first radix digit; each of its values has a range of its own
     range_size: int = 4096      # approximate number of elements of a range
@@ -672,7 +677,7 @@ class TransposeCpuNumbers:
     prefetch: int = 512
     # elements along the source's contiguous dimension that a work-item moves, or a page of bytes if that is more
     run: int = 1024
-    # minimum number of elements of a dimension for tiles; the dimensions after a shorter one are joined to it
+    # minimum length of a dimension for rows or lanes of tiles; the next dimensions in memory are added to a shorter one
     joined: int = 64
     # minimum number of bytes read and written for stores to bypass the caches although another kernel reads the result
     # (a copy of 9 MB of weights, and the convolution that reads the copy, 2 threads: 1.73 ms, with streaming stores
@@ -732,8 +737,8 @@ class ReductionCpuNumbers:
     # minimum number of work-items for each core; if there are fewer, rows are divided into parts (a minimum of 16, with
     # four times as many parts to combine: 1.02 to 1.09 times as long)
     column_items: int = 4
-    # for vectors that cover several rows of few columns: maximum number of vectors until one begins at the first column
-    # again
+    # for vectors that cover several rows of few columns: maximum number of vectors until a vector begins at the first
+    # column again
     column_period: int = 25
     stream_vectors: int = 64            # chosen: minimum number of vectors of a row that is read in streams
 
@@ -766,8 +771,8 @@ class RowsCpuNumbers:
     block: int = 32 << 10
     # maximum bytes of the values that a work-item's stages keep for later stages, because these values are on its stack
     kept_bytes: int = 256 << 10
-    # number of instructions for each register of elements that hide the prefetch of one cache line; for stages that
-    # write no rows
+    # A stage that writes no rows prefetches one cache line per `prefetch_cost` instructions on registers, which hide
+    # the prefetch.
     prefetch_cost: int = 6
 
 
@@ -780,10 +785,11 @@ class PadCpuNumbers:
 class ScatterNumbers:
     """Numbers for scatters on CPUs and GPUs; 0: not used on this class of devices."""
 
-    window_items: int = 0               # work-items for each core that divide a dimension of the update windows
+    # number of work-items per core among which a dimension of the update windows is divided
+    window_items: int = 0
 
-    # work-items for each core that divide an indexed dimension of the result; each of them reads all indices (262144
-    # elements of s32, 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
+    # number of work-items per core among which an indexed dimension of the result is divided; each reads all indices
+    # (262144 elements of s32, 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
     indexed_items: int = 0
     # number of rows whose indices a work-item tests before it combines the rows in its part of the result (256 and 1024
     # are as fast)
@@ -903,7 +909,7 @@ class RowsGpuNumbers:
 
     threads: int = 1024                 # maximum number of threads of a block that shares one row
 
-    # registers in which a thread holds its elements of a row; twice as many if the block's threads would not suffice
+    # registers for a thread's elements of a row; twice this number if the row is too long for the threads of a block
     registers: int = 16
     # number of multiprocessors for each long row above which the stages have kernels of their own, in which several
     # blocks share a row
@@ -916,8 +922,8 @@ class TransposeGpuNumbers:
 
     threads: int = 256                  # threads of a block
 
-    # Elements of a side of a shared-memory tile; half of them if shared memory or the array is small. 32 threads read a
-    # row of the tile, which is a line of 4-byte elements, even on devices whose wavefronts have 64 threads.
+    # Elements of a side of a shared-memory tile; half this number if shared memory or the array is small. 32 threads
+    # read a row of the tile (128 bytes of 4-byte elements), even on devices whose wavefronts have 64 threads.
     tile_side: int = 32
     tile_threads: int = 32              # the number of threads of a block is a multiple of this number
     run_lines: int = 8  # minimum number of tiles along a dimension for which a mostly empty last tile is accepted
@@ -1010,7 +1016,7 @@ class Device:
         return replace(self, lanes=1)
 
     def alone(self) -> "Device":
-        """Return one of the device's cores, which runs all of a small kernel."""
+        """Return the device for a small kernel: a CPU with a single core; a GPU unchanged."""
         return replace(self, units=1, unit_items=1) if self.cpu else self
 
     @property

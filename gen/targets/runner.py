@@ -17,7 +17,7 @@ class Runner:
     template: template of the C text between the harness and the API of a fusion.
     head: lines before the includes of that text.
     harness_name, harness_source: name of the harness, and its file that calls the runtime.
-    missing: for words in messages of compilers and linkers, what is missing if the words appear.
+    missing: words in a compiler's or linker's message -> the tool or library that is missing if they appear.
     patience: factor by which a launch may take longer than on a device.
     timed: true if measured times say something about the device.
     """

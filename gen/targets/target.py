@@ -115,7 +115,7 @@ class Target:
     half_narrowed: str = ""
     atomic_bits: int = 0              # bits of the widest word with atomic operations; 0: none
     atomic_space: str = ""            # address space of a pointer to an atomic word
-    compare_and_swap: str = ""        # name of the function (word, expected, new) that returns the old value
+    compare_and_swap: str = ""        # name of the atomic compare-and-swap (word, expected, new) -> old value
     atomic_read: str = ""             # expression for a `word` that other threads may write at the same time
     block_chains: bool = False        # true if one block of threads can run all kernels of a small loop
     chains: bool = False              # true if one launch can run several small kernels (gen/program/chains.py)
@@ -139,7 +139,7 @@ class Target:
     plain: "Optional[Target]" = None
     embedded: bool = False            # true for small machines: no compiler extensions, no threads
 
-    # for one file: the bytes of each of its kernels' arrays on the stack
+    # for one file: the sizes, in bytes, of the arrays that its kernels have on the stack
     rooms: "List[int]" = field(default_factory=list, compare=False, repr=False)
     # for one file: the words (types, functions, macros) that its text uses, so that its template defines them
     used: "Set[Union[str, VectorWord]]" = field(default_factory=set, compare=False, repr=False)

@@ -45,7 +45,8 @@ int backend_create(const struct sett_fusion *fusion, void **self, char *log, siz
 int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results,
                 const struct buffer *scratch);
 int backend_finish(void);
-/* On the host: fills the part of the scratch that runs only read. Call it after the parameters were written. */
+/* On the host: fills the part of the scratch that a run reads and does not write. Call it after the parameters were
+ * written. */
 static inline int backend_prepare(const struct sett_fusion *fusion, const struct buffer *params, const struct buffer *scratch)
 {
   const void *in[MOST_BUFFERS] = { NULL };

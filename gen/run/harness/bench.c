@@ -11,11 +11,11 @@
 #include <time.h>
 
 enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIRST_TURNS = 9 };
-/* The buffers below PACKED bytes of a set share one allocation, each aligned to its size: a process may have only about
- * 65,000 mappings. */
+/* In each set, all buffers of fewer than PACKED bytes share one allocation, because a process may have only about
+ * 65,000 mappings. Each buffer is aligned to its size, rounded up to a power of two between PART_ALIGN and PAGE. */
 enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
-/* A rival is no longer timed if it is slower than the fastest by more than the factor HOPELESS after FEW_TURNS turns,
- * or by more than IN_DOUBT after FIRST_TURNS: more turns would not make it the fastest. */
+/* `rest` stops timing rivals by the factor HOPELESS after FEW_TURNS turns, and by the factor IN_DOUBT after FIRST_TURNS
+ * turns: a copy or a read that is slower than the fastest one by more than this factor would not become the fastest. */
 static const double HOPELESS = 4, IN_DOUBT = 1.15;
 
 static double seconds(void)
@@ -208,9 +208,9 @@ static double least_of_three(const struct rotation *r, struct rival *rival)
   return least;
 }
 
-/* Raises the number of calls until a turn takes `slot` seconds; this also warms up. Copies and reads start at the
- * number of calls that take `slot` seconds at 20 GB/s, so that a pause by the scheduler is not taken for the time of a
- * few calls. */
+/* Raises the number of calls in a turn until a turn takes `slot` seconds; this also warms up. Copies and reads start
+ * with the number of calls that take `slot` seconds at 20 GB/s. With only a few calls, a pause by the scheduler could
+ * be mistaken for the time of the calls. */
 static int warm_up(const struct rotation *r, struct rival *rival, double slot)
 {
   int copies = rival->kind != KERNEL && rival->kind != LIBRARY;

@@ -6,10 +6,11 @@
 
 struct bench_plan {
   int turns;            /* maximum number of turns of each rival */
-  /* The bench ends when half of the 95% confidence interval of the kernel's throughput relative to the yardstick is
-   * below this. */
+  /* After nine turns, the bench ends as soon as one of two conditions holds. First, half of the 95% confidence interval
+   * of the kernel's throughput relative to the yardstick is at most `spread`. Second, more than `seconds` seconds have
+   * passed since the first turn began. */
   double spread;
-  double seconds;       /* maximum seconds of the turns after the first nine */
+  double seconds;
   double slot;          /* minimum seconds of a turn (consecutive calls that are timed together) */
   size_t footprint;     /* bytes of all sets of buffers that calls use in rotation */
   size_t moved;         /* minimum bytes that the fusion reads and writes */

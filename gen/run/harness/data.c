@@ -45,8 +45,9 @@ static void put_bits(const struct sett_buffer *type, void *to, size_t i, uint64_
 
 /* ---- floats: sign, exponent field, mantissa field ---- */
 
-/* The special values of a format. IEEE: infinities and NaNs. FN: all ones are a NaN. FNUZ: the encoding of -0 is the
- * only NaN. FINITE: none. SCALE: no sign, and all ones are a NaN. */
+/* The special values of a format. IEEE: infinities and NaNs. FN: a NaN with either sign, whose other bits are all 1.
+ * FNUZ: a single NaN, which has the bits of -0. FINITE: none. SCALE: a single NaN, all of whose bits are 1; there is no
+ * sign bit. */
 enum style { IEEE, FN, FNUZ, FINITE, SCALE };
 struct format { int mantissa, exponent, bias; enum style style; };
 
@@ -209,8 +210,8 @@ static uint64_t index_apart(const struct sett_buffer *type, size_t i, unsigned l
   return row % room[2 * k] * room[2 * k + 1];
 }
 
-/* Number of keys by which compare_rows compares two rows. A key is an index component, mapped to an unsigned number of
- * the same order. */
+/* Number of keys by which compare_rows compares two rows. A key is an index component; the sign bit of a signed one is
+ * flipped, so that unsigned comparison gives the order. */
 static size_t row_keys;
 
 static int compare_rows(const void *a, const void *b)
@@ -227,7 +228,7 @@ static void sort_rows(const struct sett_buffer *type, void *data)
   const uint64_t top = type->kind == SETT_SINT ? 1ull << (type->bits - 1) : 0;
   size_t rows = type->elements / (size_t)count;
   uint64_t *keys = malloc((type->elements + 1) * sizeof *keys);
-  if (!keys) return; /* unsorted indices are correct too; the promise only allows faster code */
+  if (!keys) return; /* kernels must be correct for unsorted indices too; sorted ones only allow faster kernels */
   for (int back = 0; back < 2; ++back) {
     for (size_t row = 0; row < rows; ++row)
       for (size_t c = 0; c < count; ++c) {

@@ -74,7 +74,7 @@ struct sett_fusion {
    * adds to `unknown` the number of elements that it cannot judge. */
   const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
   size_t scratch; /* bytes of scratch that a run needs */
-  /* fills the part of the scratch that runs only read; NULL if there is no such part */
+  /* fills the part of the scratch that a run reads and does not write; NULL if there is no such part */
   int (*prepare)(const void *const *params, void *scratch);
 
   /* A program of several calls is checked through a second program, `traced`, which returns the results of all calls

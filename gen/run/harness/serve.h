@@ -4,8 +4,8 @@
 
    OPERATION is transpose, sum or max; ORDER its permutation or its reduced dimensions. The operand and the result are
    dense and row-major. Every set of buffers starts with the content of file IN; the first result is written to file OUT.
-   The program then prints "ready WHAT IS RUN", or "skip WHY". After "ready", it reads lines from standard input: a number
-   of calls. It makes these calls, and answers with the seconds that they took. */
+   The program then prints "ready WHAT IS RUN", or "skip WHY". After "ready", each line that it
+   reads from standard input is a number of calls. It makes these calls, and answers with the seconds that they took. */
 #ifndef SETT_HARNESS_SERVE_H
 #define SETT_HARNESS_SERVE_H
 #define _GNU_SOURCE
