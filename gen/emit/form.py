@@ -28,8 +28,8 @@ Given = Union[List[Value], Callable[[Any], List[Value]]]
 
 class Pitch(NamedTuple):
     """The distances in memory between the lanes of a tile, in units of `Schedule.joined` elements. If `group` is 0,
-    `strides` is the only distance. Otherwise it is the distance between lanes within a group of `group` lanes, and the
-    distance between the first lanes of neighbouring groups.
+    `strides` has a single distance, that of all neighbouring lanes. Otherwise it has two: the distance of neighbouring
+    lanes in a group of `group` lanes, then the distance between the first lanes of neighbouring groups.
     """
 
     strides: Tuple[int, ...]
@@ -538,8 +538,8 @@ class Form:
             or self.is_contiguous(flat, dtype)
 
     def _interleaved(self, root: Root, flat: str) -> bool:
-        """Return true if a step that interleaves rows reads and writes whole cache lines. On one side the lines contain
-        interleaved words, on the other side a line belongs to one row.
+        """Return true if a step that interleaves rows reads and writes whole cache lines. In one of the two
+        arrays, a line contains interleaved words of several rows; in the other array, a line belongs to one row.
         """
         whole, read = VECTOR_BITS // bits(root.shape.dtype), self.partition.root_read(root)
         flats = [self.mapped(self.position(read)), flat]

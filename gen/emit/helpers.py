@@ -54,7 +54,7 @@ class Helpers:
         """
         d, width = self.target, bits(dtype)
         # Tiles of small elements, whose rows are whole cache lines, are read a line at a time. If a line were read in
-        # parts, other rows at a distance of a power of two would evict it from L1 in between.
+        # parts, the loads of other rows would evict it from L1 in between if rows are a power of two apart in memory.
         if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not group:
             return self._load_lines(dtype, index_type, distance)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
@@ -109,7 +109,7 @@ class Helpers:
         return name
 
     def load_strided(self, width: int, lanes: int, stride: int) -> str:
-        """Return the name of a function that loads a vector of elements that are `stride` apart."""
+        """Return the name of a function that loads a vector of elements that are `stride` apart; -1: in reverse."""
         name = f"load_u{width}_{lanes}_{f'each{stride}' if stride > 0 else 'backwards'}"
         return self._of_registers(name, f"u{width}", lanes, register_tiles.load_strided, width, lanes, stride)
 

@@ -176,8 +176,8 @@ class Lead(NamedTuple):
     element: int
 
 
-# elements added between rows when a check places an array in a larger one; not a multiple of a vector, to test
-# unaligned rows
+# elements added between rows when a check places an array in a larger one; no multiple of a vector's length, so that
+# rows are unaligned
 WIDER = 3
 
 

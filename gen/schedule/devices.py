@@ -394,9 +394,9 @@ class ContractionCpuNumbers:
     # maximum number of units of a row for a block to have whole rows of the result (256 products of 64x64x64: 1.2 ms
     # with one block for a row, 1.5 ms with two)
     whole_units: int = 4
-    # A product of few rows reads the other operand in place, at memory throughput. A block does `skinny_chunk` steps of
-    # up to `skinny_units` units each, then continues with the next units, which were prefetched. This applies to the
-    # numbers of rows in few_rows and, if the other operand is large, to those in `skinny`.
+    # A product of few rows reads the operand with the columns in place, at memory throughput. A block does
+    # `skinny_chunk` steps of up to `skinny_units` units each, then continues with the next units, which were
+    # prefetched. This applies to the numbers of rows in few_rows and, if that operand is large, to those in `skinny`.
     #
     # skinny: units of a tile, by rows, chosen so that units are read once or twice. (f32 by 4096x4096, 1 thread: 9 rows
     #     5.8 ms, with 3 units 7.0 ms, as other products 19.8 ms; 16 rows 8.0 ms, with 2 units 10.5 ms, as other
