@@ -8,8 +8,8 @@ accesses in a run (observed.py, which shares nothing with gen/certify), and by g
 judgements contradict each other are printed, then the counts. The exit status is 1 if less than 99 % of the mutants
 with a fault are refuted, or if a mutant without a fault is refuted.
 
-SEMANTICS: of the EACH mutants that are drawn from a kernel at a time, at most this number of those without a fault are
-    judged with their semantics.
+EACH mutants are drawn from a kernel at a time. SEMANTICS is the maximum number of them that are judged with their
+semantics, too. Mutants with a fault are judged without.
 """
 
 from __future__ import annotations
@@ -384,7 +384,7 @@ def main() -> int:
 
 
 def summary(every: "Sequence[Judged]", seconds: float) -> int:
-    """Print how many mutants got which judgements. Return the exit status."""
+    """Print the counts of mutants by change and verdict, and of refuted faults. Return the exit status."""
     meant = {True: " (semantics of the unchanged kernel proved)", None: " (without semantics)",
              False: " (semantics of the unchanged kernel not proved)"}
     by = collections.Counter((judged.change, judged.verdict + ("" if judged.change in FAULTS else meant[judged.meant]))

@@ -51,8 +51,8 @@ static const uint16_t NONE = 0xffff, MANY = 0xfffe;
 static const size_t WINDOW = (size_t)1 << 38; // address space of a block; an index of 32 bits cannot leave it
 static const uintptr_t SHADOW = 0x7fff8000;
 
-/* The accesses to one byte. Between work-groups: the group that wrote it, the group that read it. Between work-items:
-   the same for the items of one group between two barriers, which `serial` numbers. */
+/* The accesses to one byte. `group_write` and `group_read` are the work-groups that wrote and read it. `write` and
+   `read` are the work-items that did so within one group and between two barriers; `serial` numbers this interval. */
 struct State {
   uint32_t group_write = 0xffffffff, group_read = 0xffffffff, serial = 0xffffffff;
   uint16_t write = NONE, read = NONE;
@@ -350,7 +350,8 @@ static bool is_shared(const Global &of) {
 }
 
 static void too_long(int) { leave("endless"); }
-// An address that is no address is found before the access, so that the processor itself reports only a misaligned one.
+// Linux reports SI_KERNEL for a misaligned vector, and for an address that no process can have. `touch` finds the
+// latter before the access, so here SI_KERNEL means misaligned.
 static void crash(int, siginfo_t *about, void *) { leave(about->si_code == SI_KERNEL ? "misaligned" : "outside", 997); }
 
 static void check(bool good, const char *what) {

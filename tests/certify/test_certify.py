@@ -196,7 +196,9 @@ BLOCKS = "".join(f"r0[number * 16 + {n}] = p0[{n}];\n" for n in range(16)) + \
     ("number == 3) for (int k = 0", "number == 2) for (int k = -1", "REFUTED"),
 ])
 def test_regions_of_work_groups(was: str, now: str, kind: str) -> None:
-    """Many accesses are proved to stay in regions of their work-groups. Accesses that leave them are asked in pairs."""
+    """An access that stays in the region of its work-group meets no access of another one. Accesses that leave the
+    region are compared in pairs.
+    """
     assert not was or was in BLOCKS
     found = verdict("c", BLOCKS.replace(was, now, 1) if was else BLOCKS, elements=68, blocks=4, threads=1)
     assert found.kind == kind, found.line()
@@ -230,8 +232,8 @@ MOVE_PARTS = """for (int n = 0; n < 3; ++n) {
     ("struct part own = parts[n];", "struct part own = parts[n]; memcpy(&own, &parts[0], 8);", "UNKNOWN"),
 ])
 def test_structs_from_a_table(was: str, now: str, kind: str) -> None:
-    """The integers in a constant table of structs are known, also in a copy of a struct. They are not known if a store
-    may change the table or the copy.
+    """The proof uses the integers in a constant table of structs, also through a copy of a struct. If a store may
+    change the table or the copy, the values are not known, and the verdict is UNKNOWN.
     """
     assert not was or was in PARTS + MOVE_PARTS
     before, body = (text.replace(was, now, 1) if was else text for text in (PARTS, MOVE_PARTS))
@@ -261,8 +263,8 @@ r0[g * 16 + t] = total;
     ("}\nfloat", "}\nplace[g][1] = 4;\nfloat", "UNKNOWN"),
 ])
 def test_columns_of_an_array(was: str, now: str, kind: str) -> None:
-    """A loop over the rows of a work-item's array stores to each column: the elements are known. They are not known
-    if a store leaves some out, or if another store may change them.
+    """If a loop over the rows of a work-item's array stores to each column, the proof uses the stored values. If a
+    store leaves out some elements, or another store may change them, the verdict is UNKNOWN.
     """
     assert not was or was in PLACES
     found = verdict("cuda", CUDA_IDS + (PLACES.replace(was, now, 1) if was else PLACES))
@@ -303,8 +305,8 @@ do {
     ("  was = seen;\n", "  was = 0;\n", "REFUTED"),
 ])
 def test_a_guess_before_a_compare_and_swap(was: str, now: str, kind: str) -> None:
-    """The plain read before a loop around atomicCAS is no race, because atomicCAS checks its value. Any other plain
-    access beside an atomic one is a race.
+    """A plain read before a loop around atomicCAS is no race, because atomicCAS checks the value that was read. Any
+    other plain access to an element with an atomic access is a race.
     """
     assert not was or was in CAS
     found = verdict("cuda", CUDA_IDS + CAS.replace(was, now, 1), in_place=True)

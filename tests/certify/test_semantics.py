@@ -63,7 +63,7 @@ MUTANTS = [
      "but HLO says parameter"),
     ("slice_pad_add", "c", ("const float v_b = p1[i0 * 46 + i1];", "const float v_b = p1[i0 * 46 + 45 - i1];"), "but HLO says"),
     ("slice_pad_add", "c", ("const float v_sum = v_a + v_b;", "const float v_sum = v_a;"), "is computed from parameter 0 at"),
-    # one element counts as padding
+    # one element of the operand is treated as padding
     ("slice_pad_add", "c", ("if (g0 >= 1 && g0 <= 30) {", "if (g0 >= 2 && g0 <= 30) {"), "is computed from nothing, but HLO says"),
     ("slice_pad_add", "cuda", ("bl_x * 128 + th_x <= 2882)", "bl_x * 128 + th_x <= 2881)"), "is computed from nothing, but HLO says"),
     # another lane of a vector
@@ -340,7 +340,7 @@ PASSED = "__local float part[16]; float a = 0.0f; for (uint k = 0; k < 100; ++k)
     ("1", ("15 - t", "t"), "refuted"),
     ("1", ("15 - t", "14 - t % 15"), "refuted"),
     ("1", ("p0[k * 64 + i]", "p0[k * 64 + (i ^ 1)]"), "refuted"),
-    ("", ("", ""), "refuted"),    # HLO has no reverse here
+    ("", ("", ""), "refuted"),    # the kernel reverses, but the HLO text does not
     ("", ("15 - t", "t"), "proved"),
 ])
 def test_a_long_reduction_passes_through_shared_memory(tmp_path: Path, dimension: str, change: "Tuple[str, str]", kind: str) -> None:
@@ -416,7 +416,7 @@ def test_a_launch_that_writes_some_sums_again(tmp_path: Path, between: str, kind
     ("-p0[i ^ 1]", "s0[g * 16] = -p0[g * 16];", "not proved"),
 ])
 def test_a_launch_that_writes_some_elements_again(tmp_path: Path, first: str, between: str, kind: str) -> None:
-    """An element of an array may be what any earlier launch wrote, unless a later launch writes all of the array."""
+    """An element of an array may have the value of any earlier launch, unless a later launch writes the whole array."""
     hlo = "  x = f32[4,16] parameter(0)\n  ROOT y = f32[4,16] negate(x)\n"
     bodies = [(f"s0[i] = {first};", 16), *([(between, 16)] if between else []), ("r0[i] = s0[i];", 16)]
     meant = launched(tmp_path, bodies, hlo, 256)

@@ -110,8 +110,8 @@ ENTRY e {{
 
 
 def test_vectors() -> None:
-    """If a condition on the index changes at most once along a row of several registers, a kernel with vectors is
-    possible. If it changes within each register, that schedule is skipped and the next one is taken.
+    """The first schedule has vectors. Its kernel can use them if a condition on the index changes at most once along a
+    row of several registers. If the condition changes within each register, the kernel cannot use them.
     """
     from gen.heroes import loop
 
@@ -139,7 +139,7 @@ ENTRY e {{
 
 
 def test_signed_where_a_map_subtracts() -> None:
-    """If a term of a map may be negative before it is divided, the index type is signed."""
+    """A 32-bit index type suffices for a map with a term that may be negative before it is divided."""
     (fusion,) = fusions("""HloModule m
 ENTRY e {
   x = f32[7,30]{1,0} parameter(0)
@@ -152,8 +152,8 @@ ENTRY e {
 
 
 def test_an_index_of_many_operations() -> None:
-    """The test whether an index is equal in all lanes visits each value once, so that 120 doublings of an index take no
-    exponential time.
+    """An index that is doubled 120 times is analysed in linear time: to decide whether the index is equal in all lanes,
+    the generator visits each value once.
     """
     lines = ["  i0 = s32[640,1]{1,0} parameter(1)"] + [f"  i{k + 1} = s32[640,1]{{1,0}} add(i{k}, i{k})" for k in range(120)]
     (fusion,) = fusions("HloModule m\nENTRY e {\n  x = f32[100]{0} parameter(0)\n" + "\n".join(lines) + """

@@ -189,8 +189,8 @@ BOUNDED = """low = s32[] constant(-3)
     r = s32[] clamp(low, m, high)"""
 FREE, BUT_NAN, PARTS, ORDER = (True, True, True), (False, True, True), (False, False, True), (False, False, False)
 
-# name, types, combiner, init values, laws (free, free_but_nan, associative), start value, apply_init, a word of the
-# reason
+# Each entry: the name, the types, the combiner, the init values, then the expected fields of gen/hlo/combiner.py's
+# verdict: (free, free_but_nan, associative), start, apply_init, and a part of the reason.
 VERDICTS: "List[Tuple[str, str, str, List[str], Tuple[bool, bool, bool], Any, bool, str]]" = [
     ("sum", "f32", "r = f32[] add(a0, x0)", ["0"], FREE, [0], False, "up to rounding"),
     ("sum turned", "f32", "r = f32[] add(x0, a0)", ["-0.0"], FREE, [0x80000000], False, "any order"),
@@ -275,9 +275,9 @@ def test_verdict(name: str) -> None:
 
 
 def test_zero_sign() -> None:
-    """A combiner that keeps the first of two equal elements keeps the first of two zeros. If a later op divides by the
-    result, argmax must keep the order of elements. A single maximum need not, because the reference's bound allows
-    either zero.
+    """An argmax that keeps the first of two equal elements also keeps the first of two zeros of different sign. If a
+    later op divides by the result, the sign matters, so the order of elements must be kept. For a single maximum it
+    need not be kept, because the reference's bound allows either zero.
     """
     for body, types, of in ((ARGMAX_NAN.format(t="f32"), "f32 s32", "get-tuple-element(r), index=0"),
                             ("r = f32[] maximum(a0, x0)", "f32", "copy(r)")):
@@ -364,8 +364,8 @@ def differs(reduce: hlo.Instruction, found: combiner.Combiner, draw: random.Rand
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_laws(name: str) -> None:
-    """A law that the analysis promises holds for random orders and groups. A law that the analysis denies fails for at
-    least one of them.
+    """A law that the analysis promises holds for random orders and groups of elements. If the analysis denies a law with
+    a counterexample, at least one random order or group violates the law.
     """
     _, types, body, inits, laws, *_ = BY_NAME[name]
     if "c64" in types or "convert" in body:   # plain evaluation has no complex numbers and no converts
@@ -376,7 +376,7 @@ def test_laws(name: str) -> None:
         wrong = next(filter(None, (differs(reduce, found, draw, shuffle, nan) for _ in range(300 if promised else 2000))), "")
         if promised:
             assert not wrong, f"{found}: {wrong}"
-        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # the case "the first" and those with TOTALORDER fail only for inputs that are not drawn here
+        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # for "the first" and TOTALORDER, only inputs that are not drawn here violate the denied laws
             assert wrong or (not nan and "f32" not in types), f"{found}: nothing shows it (shuffle {shuffle}, NaN {nan})"
 
 
@@ -464,7 +464,7 @@ def test_random_against_all_values() -> None:
         init = tuple(dtypes.decode(o.literal[0], o.shape.dtype) for o in reduce.operands[len(kinds):])   # type: ignore[index]
         commutative, associative, start = brute(reduce.called[0], kinds, init)   # type: ignore[arg-type]
         assert found.free == found.free_but_nan == (commutative and associative) and found.associative == associative, f"{found}\n{body}"
-        if "proved" in found.reason or not found.free:  # a combiner of a single op has its identity as start value
+        if "proved" in found.reason or not found.free:  # other free combiners have a single op, whose identity is their start value
             assert (found.start is not None) == (start and associative), f"{found}\n{body}"
         seen["free" if found.free else "parts" if associative else "order"] += 1
         seen["start"] += found.start is not None

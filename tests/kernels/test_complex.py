@@ -22,7 +22,7 @@ from gen_run import gen, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # per type: type of a part, its struct code, its ulp at 1, the maximum exponent of factors
+PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # per type: type of a part, its struct code, its ulp at 1, the maximum exponent of operands of BINARY
 BINARY: Dict[str, Callable[[complex, complex], complex]] = {
     "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": lambda a, b: a / b}
 UNARY: Dict[str, Callable[[complex], complex]] = {
@@ -123,7 +123,7 @@ COUNT = 1000 if SWEEP else 200
 
 def true(op: str, mp: Any) -> "Callable[..., Any]":
     def logarithm(z: Any) -> Any:
-        return mp.mpc(mp.log(abs(z)), mp.atan2(z.imag, z.real))    # mpmath's own function ignores signs of zeros
+        return mp.mpc(mp.log(abs(z)), mp.atan2(z.imag, z.real))    # mpmath's own logarithm ignores signs of zeros
 
     def root(z: Any) -> Any:
         return mp.mpc(mp.sqrt((abs(z) + z.real) / 2), mp.sqrt((abs(z) - z.real) / 2) * (-1 if z.imag < 0 else 1))
@@ -316,7 +316,7 @@ def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
                 wanted = function(z)
             except ValueError:    # Python raises an error at a pole, and where an infinite argument gives NaN
                 continue
-            free = not math.isfinite(z.imag) and math.isinf(z.real)    # annex G leaves the signs unspecified
+            free = not math.isfinite(z.imag) and math.isinf(z.real)    # annex G leaves the signs of these results unspecified
             if not (same(got.real, wanted.real, not free) and same(got.imag, wanted.imag, not free)):
                 wrong.append(f"{op}({z}): {got}, expected {wanted}")
     for (x, y), got in zip(PAIRS, answers["divide"]):
@@ -410,7 +410,7 @@ def test_beside_xla(dtype: str, tmp_path: Path) -> None:
         for operands, got in zip(GRID if arity == 1 else PAIRS, answers[op]):
             wanted = next(theirs)
             nan = op == "power" and wanted.real != wanted.real and wanted.imag != wanted.imag
-            signs = op != "power"  # XLA's (inf - 0i)^2 has no sign
+            signs = op != "power"  # signs of zeros are not compared in powers: XLA loses the sign of the zero in (inf - 0i)^2
             if not nan and not (same(got.real, wanted.real, signs) and same(got.imag, wanted.imag, signs)):
                 wrong.append(f"{op}{operands}: {got}, XLA has {wanted}")
     assert not wrong, "\n".join(wrong)

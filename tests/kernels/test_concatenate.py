@@ -26,7 +26,7 @@ def side_by_side(r: random.Random) -> str:
     """
     dtype, rows, inner = r.choice(TYPES), r.choice([2, 7, 33, 150]), r.choice([(), (), (3,)])
     widths = [r.choice([1, 2, 3, 5, 13, 31, 64, 65, 77, 130]) for _ in range(r.choice([2, 2, 3, 4]))]
-    turned = not inner and r.random() < 0.2    # column-major, and concatenated along the first dimension
+    turned = not inner and r.random() < 0.2    # the arrays are column-major and are concatenated along their first dimension
     lines: List[str] = []
     names: List[str] = []
 
@@ -90,8 +90,8 @@ def test_rows() -> None:
     assert joined("s8[9,70] s8[9,65]", "s8[9,135]").together
 
 
-# Operands that another kernel emitter (hero) would write as whole arrays are written to their place in the
-# concatenation.
+# As whole arrays, these operands would be written by another kernel emitter (hero). In a concatenation each is written
+# directly to its part of the result.
 PADS = """e {
   a = f32[5,5]{1,0} parameter(0)
   b = f32[6,3]{1,0} parameter(1)

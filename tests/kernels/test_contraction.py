@@ -39,7 +39,7 @@ from gen.targets import c_compiler
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]
 SMALL = [2, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16]
-MOST = 200000        # multiplications
+MOST = 200000        # maximum number of multiplications in a random product
 
 
 # types of the two operands and of the result
@@ -260,7 +260,7 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> 
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
-# PRODUCTS on the devices whose schedules have blocks; `ninja test` runs those in C, test-peer also those in OpenCL
+# PRODUCTS on the devices whose schedules have blocks. `ninja test` runs the cases in C, test-peer also those in OpenCL.
 BLOCKS = [param if param.values[1] == "c" else pytest.param(*param.values, marks=[*param.marks, pytest.mark.peer])
           for param in PRODUCTS if param.values[1:] in ON_CPUS]
 
@@ -1040,7 +1040,7 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
         assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
     (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,800]{1,0}", "f32[600,800]{1,0}", ROWS))
     loop = decided(fusion, "c", "cpu")[-1][1].loop
-    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows read the copied columns (the panel), and these fit in a core's L2
+    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # no prefetch: many rows read the copied columns (the panel), and the panel fits in a core's L2
 
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
@@ -1179,7 +1179,7 @@ def test_a_lost_product_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("refused", [False, True])
 def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
-    """The kernel asks Linux for permission to use the AMX tile registers. It is right if Linux refuses, too."""
+    """The kernel asks Linux for permission to use the AMX tile registers. If Linux refuses, results are right, too."""
     (fusion,) = fusions(dot("bf16[50,70]{1,0}", "bf16[70,90]{1,0}", "f32[50,90]{1,0}", ROWS))
     built = run.build(fusion, tmp_path, "c", run.Options())
     kernel, asked = tmp_path / "e.c", "long answer = 158;"
@@ -1211,7 +1211,9 @@ def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatc
 
 @pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
 def test_complex_numbers_beside_a_batch(b: str, d: str, tmp_path: Path) -> None:
-    """An operand keeps a dimension of size 1 next to a batch dimension."""
+    """Batches of complex products agree with the reference if each matrix of one operand is a single column, in a
+    dimension of size 1.
+    """
     text = dot("c64[2048,3,1]{2,1,0}", b, d, "lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={0}, rhs_contracting_dims={0}")
     agree({"e": text}, "c", "cpu", tmp_path)
 

@@ -250,7 +250,7 @@ def test_no_banks_conflict(dtype: str, size: int, a: str, b: str, words: str) ->
         (by_matrices,) = contraction_mma.HERO.schedules(nest, context)
         assert isinstance(by_matrices, contraction_mma.ContractionMmaSchedule)
         of_words = [access for access in contraction_mma.shared_accesses(nest, by_matrices)
-                    if access.elements * bits(dtype) >= 32]    # copies of less than a word may be slow
+                    if access.elements * bits(dtype) >= 32]    # copies of less than a word may have bank conflicts
         assert len(of_words) >= 2
         accesses += [(access, dtype) for access in of_words]
     for access, of in accesses:

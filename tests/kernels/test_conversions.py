@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("c", "opencl", "cuda-on-cpu")
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 
-# exponent bits, mantissa bits, bias, and the meaning of the top encodings: 'ieee': infinity and NaNs; 'fn': one NaN of
-# each sign; 'fnuz': one NaN in place of minus zero; 'finite': numbers
+# exponent bits, mantissa bits, bias, and the special values: 'ieee': infinities and NaNs at the top exponent; 'fn': one
+# NaN of each sign, no infinity; 'fnuz': one NaN in place of minus zero, no infinity; 'finite': none
 FLOATS: Dict[str, Tuple[int, int, int, str]] = {
     "f8e5m2": (5, 2, 15, "ieee"), "f8e4m3": (4, 3, 7, "ieee"), "f8e3m4": (3, 4, 3, "ieee"), "f8e4m3fn": (4, 3, 7, "fn"),
     "f8e5m2fnuz": (5, 2, 16, "fnuz"), "f8e4m3fnuz": (4, 3, 8, "fnuz"), "f8e4m3b11fnuz": (4, 3, 11, "fnuz"), "f4e2m1fn": (2, 1, 1, "finite"),
@@ -121,7 +121,7 @@ def probes(*more: str) -> List[float]:
     found = {0.0, math.inf, 1e-300, 1e300, 5e-324, 65504.0, 65519.0, 65520.0}
     for name in {*SMALL, *more}:
         table = TABLES[name]
-        step = 7 if name in more and len(table.numbers) > 255 else 1    # every seventh of the many values of 16 bits
+        step = 7 if name in more and len(table.numbers) > 255 else 1    # of the many values of a 16-bit type, only every seventh
         for x in [*table.numbers[::step], *table.middles[::step], float(table.beyond)]:
             found |= {x, x * (1 + 2 ** -52), x * (1 - 2 ** -53)}
     return [math.nan, *sorted(found | {-x for x in found}), -0.0]
@@ -295,8 +295,8 @@ def test_neighbours_round(case: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS if SWEEP else ["c"])
 def test_packed_moves(target: str, tmp_path: Path) -> None:
-    """Arrays with and without E(..) in their layouts, a transpose, a concatenation and a constant have the right packed
-    bytes.
+    """Arrays of 4-bit and 2-bit elements have the right packed bytes, whether or not their layouts state the element
+    size, as E(4): parameters, a transpose, a concatenation and a constant.
     """
     text = ("f {\n  a = s4[3,5]{0,1:E(4)} parameter(0)\n  b = s4[3,5] parameter(1)\n"
             "  c = s4[6,5] concatenate(a, b), dimensions={0}\n  t = s4[5,3] transpose(a), dimensions={1,0}\n"

@@ -78,7 +78,7 @@ def ops(t: str) -> str:
 
     unary, binary = (FLOAT_UNARY, FLOAT_BINARY) if t in FLOATS else (["not"], PRED_BINARY) if t == "pred" else (INTEGER_UNARY, INTEGER_BINARY)
     for op in unary:
-        if op in ("abs", "sign") and t.startswith("u"):  # XLA allows them only on signed integers
+        if op in ("abs", "sign") and t.startswith("u"):  # XLA has no abs and no sign of unsigned integers
             continue
         result(f"{op}(x)")
     for op in binary:
@@ -235,7 +235,7 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     return folder, fusions
 
 
-# trap an index beyond the bounds of an array's type, and an address that is misaligned for the access's type
+# Trap an index beyond an array of known size, and an access at an address that is misaligned for its type.
 TRAPS = ["-fsanitize=bounds,alignment", "-fsanitize-undefined-trap-on-error"]
 
 
@@ -275,7 +275,7 @@ def inputs(t: str, elements: int, draw: random.Random) -> bytes:
     size, edges = dtypes.storage_bytes(t), special(t)
     if t == "pred":
         return bytes(draw.choices((0, 1), k=elements))
-    few = min(elements, 19997)  # a prime, so that a stride does not meet the same element again
+    few = min(elements, 19997)  # the values repeat after a prime number of elements, so that elements at a constant stride differ
     made = bytearray()
     for _ in range(few):
         kind = draw.random()
@@ -779,8 +779,8 @@ def test_scratch_is_poisoned() -> None:
 
 
 def test_bounds_of_shared_memory() -> None:
-    """An index beyond a shared array is trapped through the array's type or reported by its red zone. Correct code
-    causes neither. A stack that is too small gives a segmentation fault.
+    """An index beyond a shared array is found: -fsanitize=bounds traps it, or ASan reports the red zone behind the
+    array. Correct code passes both. A stack that is too small gives a segmentation fault.
     """
     for cxx in compilers():
         for flags in (TRAPS, ["-fsanitize=address"]):
@@ -811,7 +811,7 @@ def test_check_on_cpu() -> None:
     for name in ("gen", "templates", "include"):
         shutil.copytree(ROOT / name, alone / name)
     (alone / "build").mkdir()
-    shutil.copy2(ROOT / "build" / "libsett.so", alone / "build")    # avoids compiling it, which takes 20 s
+    shutil.copy2(ROOT / "build" / "libsett.so", alone / "build")    # otherwise gen would compile this library, which takes 20 s
     status, line = check(alone)
     assert status == 3 and line.startswith("SKIP") and "no tests/cuda_on_cpu.h" in line, line
     (alone / "tests").mkdir()

@@ -70,7 +70,7 @@ README = Layout([2, 1], [2, 4], [1, 1], [16, 4], [1, 4], [1, 0], [1, 16])    # t
 TURNED = Layout([1, 1], [1, 1], [2, 1], [4, 8], [1, 2], [0, 0], [1, 4])    # threads run down the columns
 COPIES = Layout([2, 1], [2, 1], [1, 1], [4, 2], [1, 4], [2, 0], [4, 32])    # each element has sixteen owners
 DEEP = Layout([1, 2, 1], [2, 1, 1], [1, 1, 3], [2, 2, 4], [1, 2, 3], [0, 1, 0], [8, 4, 1])
-LONG = Layout([1], [1], [1], [2], [40], [0], [1])    # more elements per thread than one step of the kernel
+LONG = Layout([1], [1], [1], [2], [40], [0], [1])    # a thread has more elements than one step of the kernel
 SCALAR = Layout([], [], [], [], [], [], [])
 ACC = "MFMA_F32_16x16x16_F16.acc"
 

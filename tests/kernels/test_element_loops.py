@@ -89,8 +89,8 @@ def drawn(*dims: int, low: float = -2.0, high: float = 2.0, seed: int = 1) -> An
 
 
 def pairs(rows: int, columns: int, results: str) -> Case:
-    """Return the loop of the Mandelbrot set as jax prints it: complex numbers are pairs of a minor dimension of 2, and
-    |z|^2 is the sum over this dimension.
+    """Return the loop of the Mandelbrot set as jax prints it. The minor dimension has size 2 and holds the real and the
+    imaginary part of a complex number. |z|^2 is a sum over this dimension.
     """
     z, s = f"f32[{rows},{columns},2]", f"[{rows},{columns}]"
     part = f"slice={{{{[0:{rows}], [0:{columns}], [%d:%d]}}}}".replace("{{", "{").replace("}}", "}")
@@ -319,7 +319,7 @@ def vectors(n: int) -> Case:
 
 def many(n: int) -> Case:
     """Return a loop with as many variables as a kernel may have per element. A parameter gives the number of steps.
-    (`gen check` adds more variables.)
+    (`gen check` may exceed this limit, to count the steps that it allows.)
     """
     of, arrays = f"s32[{n}]", range(2, 16)
     body = NEXT + "\n".join(f"  x{k} = {of} add(s{k}, s{k % 15 + 1 if k < 15 else 2})" for k in arrays)
@@ -553,8 +553,8 @@ def test_refused(name: str) -> None:
 
 
 def test_iterations_of_a_check(tmp_path: Path) -> None:
-    """If the number of iterations depends on values, a check limits it so that all iterations together have a fixed
-    number of ops: twice the ops per step, half the iterations.
+    """If the number of iterations depends on values, a check limits it. The limit allows a fixed number of ops in
+    total, so for twice the ops per step it is about half.
     """
     limits = []
     for ops in (8, 20):

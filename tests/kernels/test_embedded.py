@@ -28,7 +28,7 @@ FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((R
 PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
 # The files that `ninja test` compiles; `ninja test-peer` compiles all.
 SHORT = ["controller", "kalman", "softmax_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "gather_f32"]
-LARGE = "gelu_bf16"    # its values take as long to compute as the values of all other files together
+LARGE = "gelu_bf16"    # to compute its results takes as long as for all other files together
 MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]
 
 STRICT = """-std=c11 -pedantic -Wall -Wextra -Werror -Wdouble-promotion -Wfloat-conversion -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla

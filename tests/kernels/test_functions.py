@@ -289,7 +289,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
     data = struct.pack("<2048f", *x)
     x = list(struct.unpack("<2048f", data))
     lines = ["x = f32[2048] parameter(0)"] + [f"c_{n} = f32[] constant({t})\n  {n} = f32[2048] broadcast(c_{n}), dimensions={{}}" for n, t in numbers.items()]
-    wanted = {}    # by name: the type and the expected numbers
+    wanted = {}    # for each result by name: its type and the expected numbers
     for opcode in ("maximum", "minimum"):
         for name, c in values.items():
             for first in (True, False):

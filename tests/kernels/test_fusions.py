@@ -286,7 +286,7 @@ class Draw:
             k = self.r.randint(0, len(dims))
             dims.insert(k, self.r.choice([1, 2, 3, 17, 33]))
             at = [p + (p >= k) for p in at]
-        if self.r.random() < 0.3 and len(at) > 1:    # the dims in another order
+        if self.r.random() < 0.3 and len(at) > 1:    # exchange two dimensions of the result
             i, j = self.r.sample(range(len(at)), 2)
             dims[at[i]], dims[at[j]] = dims[at[j]], dims[at[i]]
             at[i], at[j] = at[j], at[i]

@@ -26,7 +26,7 @@ CATALOGUE = ROOT / "tests" / "kernels"
 LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # the demo checks these before it measures their time
 POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}    # number of positions of shapes with padding
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
-         "slice_pad_add", "layouts_f32"}  # kernels that round nothing, or whose rounding is exact
+         "slice_pad_add", "layouts_f32"}  # kernels whose results must equal the reference exactly
 HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_transpose_add": "loop transpose", "row_sum_f32": "reduction",
           "softmax_f32": "rows", "transpose_f32": "transpose", "update_bf16": "dynamic-update-slice", "concatenate_bf16": "concatenate",
           "slice_pad_add": "loop pad"}  # heroes (kernel emitters) on CPUs; for kernels that are not listed it is `loop`
@@ -45,7 +45,7 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
         pytest.skip(done.stdout.strip() or done.stderr.strip())
 
 
-@pytest.mark.peer    # peer: conftest.py already makes other tests compile their kernels with warnings
+@pytest.mark.peer    # not in `ninja test`: there, every test compiles its kernels with warnings as errors (conftest.py)
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_results_are_what_the_routine_is_for(dtype: str, tmp_path: Path) -> None
 
 # ---- wrong results ----
 
-LEFT_BEHIND = {"gesdd": [0], "gesvd": [0]}    # by routine: the results that it leaves undefined
+LEFT_BEHIND = {"gesdd": [0], "gesvd": [0]}    # for each routine, the numbers of the results that it leaves undefined
 
 
 @functools.lru_cache(maxsize=None)

@@ -205,8 +205,8 @@ def test_what_ops_give_is_dense() -> None:
 
 
 def test_distances() -> None:
-    """A distance in memory splits into a multiple of the leading dimension and a rest. This also works below 0, and both
-    parts are recovered.
+    """A distance in memory splits into a multiple of the leading dimension and a rest. Both parts are recovered from
+    it, also if one of them is negative.
     """
     for times, rest in ((0, 0), (0, -5), (1, 0), (3, 7), (-2, 4), (1, -9), (1 << 20, leads.BASE // 2 - 1)):
         assert leads.digits(times * leads.BASE + rest) == (times, rest)
@@ -304,7 +304,7 @@ int main(void)
   return error;
 }}
 """
-MORE = 3    # elements between two rows
+MORE = 3    # number of elements between the end of a row and the next row
 
 
 def exact_bytes(of: "Dict[str, Any]") -> int:

@@ -33,7 +33,7 @@ POINTS: Dict[str, Tuple[float, float, Tuple[float, ...]]] = {
     "atanh": (-1, 1, (0.0, 0.5, 1.0))}
 
 
-LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}    # below this, exp(-x) overflows, and the result is 0 where a subnormal number would be exact (gen/bounds)
+LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}    # for smaller x, exp(-x) overflows, so logistic gives 0 instead of a subnormal number (gen/bounds)
 
 
 def rounded(x: float, dtype: str) -> float:

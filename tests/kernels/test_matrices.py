@@ -429,7 +429,7 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
     v.tolerance *= max(1, float(np.linalg.cond(a).max()))
     v.near(a @ x, b)
     assert not info.any()
-    # the remaining matrix is upper triangular, and its determinant has the absolute value of the operand's
+    # gtsv leaves the diagonal of a triangular factor; up to its sign, the diagonal's product is the operand's determinant
     v.near(np.sort(np.abs(od).prod(-1), axis=None), np.sort(np.abs(np.linalg.det(a)), axis=None))
     zero = np.zeros_like
     *_, info = ran(text, [zero(low), zero(d), zero(up), b], folder / "singular")

@@ -178,7 +178,7 @@ def test_equal_fusions_are_one() -> None:
     entry = "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT z = s32[8] fusion(y), kind=kLoop, calls=other"
     of = program(f"HloModule m\n{TWICE}{again}ENTRY main {{\n{entry}\n}}\n")
     assert len(of.body) == 2 and len(of.fusions) == 1
-    assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)    # twice if the file has a version with vectors and one without
+    assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)    # the function is there twice if the file has a version with vectors and one without
 
 
 def chain(op: str, before: str = "") -> Program:
@@ -199,7 +199,7 @@ def test_scratch_is_shared() -> None:
         assert pipeline.target_file(plain, target).storage.bytes == 0
         assert pipeline.target_file(shifted, target).storage.bytes > 0
     text = pipeline.target_file(plain, "c").text
-    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # the two pointers may be equal
+    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # not restrict, because the caller may pass one buffer as both
 
 
 NAMES = """HloModule m
@@ -258,9 +258,9 @@ ENTRY m {
 
 
 def test_order_of_launches(tmp_path: Path) -> None:
-    """If it saves memory, an array for one launch is computed right before that launch."""
+    """If it saves memory, an array that only one launch reads is computed right before that launch."""
     for target, device in (("c", "cpu"), ("opencl", "opencl-gpu")):
-        assert pipeline.target_file(program(ORDER), target, device).storage.bytes == 2 * 4 * 4096    # 3 arrays in the order of the text
+        assert pipeline.target_file(program(ORDER), target, device).storage.bytes == 2 * 4 * 4096    # two arrays; in the order of the text three would be needed
     assert {result.status for result in run.check(written(tmp_path, ORDER), "c", run.Options())} == {"PASS"}
 
 
@@ -408,7 +408,7 @@ def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> N
                 proof.prove(of, steps, places)
         move.left_out = before
     assert any(not move.left_out for move in moves) == (text is LOOPED)
-    for one, other in itertools.combinations(of.results, 2):    # both are results
+    for one, other in itertools.combinations(of.results, 2):    # two results must not share a place
         for moved, to in ((one, other), (other, one)):
             with pytest.raises(proof.Misplaced):
                 proof.prove(of, steps, {**places, moved: places[to]})

@@ -215,8 +215,8 @@ def test_taken(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 
 def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue: bool = False) -> str:
-    """Return the gradient of a layer norm: by its input, which needs totals of each row, and by its weights and bias,
-    which are sums over the rows.
+    """Return the gradient of a layer norm. With respect to the input, it needs totals of each row. With respect to the
+    weights and the bias, it is a sum over the rows.
     """
     t = Text(dtype, dims, gone)
     x, dy = t.parameter(dims), t.parameter(dims)

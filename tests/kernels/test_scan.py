@@ -176,7 +176,7 @@ def test_which_windows_are_prefixes() -> None:
         (fusion,) = fusions(PLAIN.format(name="f", t="s32", op="add") + "ENTRY e {\n  x = s32[2,5] parameter(0)\n  z = s32[] constant(0)\n"
                             f"  ROOT r = s32[2,5] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n")
         (instruction,) = [i for i in fusion.computation.instructions if i.opcode == "reduce-window"]
-        places = []    # the elements of each window
+        places = []    # for each window, the indices of its elements
         for place in range(5):
             found = [algebra.evaluate(operand_map(instruction, 0), 1, place, 0, w) for w in range(size)]
             places.append([at[1] for at in found if at is not None])

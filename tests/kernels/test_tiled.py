@@ -282,7 +282,7 @@ def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch:
         assert (len(re.findall(r"\bprefetch", text)) >= 16) == (bursts == 0), name
 
 
-@pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])  # in OpenCL the device class decides
+@pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])  # in OpenCL the device class decides about bursts
 def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large transposes of bytes read each cache line of a row once, with and without bursts, also if sizes do not divide
     evenly.

@@ -21,7 +21,8 @@ OPENCL = TARGETS["opencl"]
 C = TARGETS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
 
 # Each entry: the width of an element in bits, the number of lanes, the number of rows, and the number of bytes of a
-# load; 0 bytes select the function of load_lines, which calls those of load_pieces and join_pieces.
+# load. If the last number is 0, a tile of whole cache lines is loaded in two steps instead, by load_lines
+# (gen/emit/register_tiles.py): load_pieces transposes blocks of rows, and join_pieces gathers their pieces of 16 bytes.
 SHAPES: "List[Tuple[int, int, int, int]]" = [
     (32, 16, 16, 64), (32, 16, 16, 32), (32, 16, 16, 16), (32, 16, 4, 16), (64, 8, 8, 64), (64, 8, 8, 16), (64, 8, 2, 16),
     (16, 32, 32, 64), (16, 32, 32, 16), (16, 32, 8, 16), (16, 16, 16, 32), (16, 16, 16, 16), (16, 16, 8, 16),
@@ -133,7 +134,7 @@ int main(int count, char **arguments)
 
 
 def text_of(d: Any, index: str) -> str:
-    """Return, for each of SHAPES, a function that loads a tile, writes it row by row, and stores it back."""
+    """Return, for each entry of SHAPES, a function that loads a tile, writes it row by row, and stores it back."""
     stream = "#define UNROLL\n#define STREAM(value, pointer) (*(pointer) = (value))\n"    # a streaming store to a misaligned pointer would fault
     text = [register_tiles.prelude(), stream, *dict.fromkeys(register_tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
     for n, (width, lanes, rows, piece) in enumerate(SHAPES):
@@ -152,7 +153,7 @@ def text_of(d: Any, index: str) -> str:
 
 
 def rows_text(d: Any) -> "List[str]":
-    """Return, for each of ROWS, a function that copies twice `rows` rows tile by tile, as a transpose stores them."""
+    """Return, for each entry of ROWS, a function that copies 2 * rows rows tile by tile, as a transpose stores them."""
     text = []
     for n, (width, lanes, rows, pitch, length, down) in enumerate(ROWS):
         kind, t, full = d.register(f"u{width}", lanes), d.types[f"u{width}"], length // lanes

@@ -56,7 +56,7 @@ CASES = {
 }  # fmt: skip
 
 
-# computing their references takes n * n steps
+# long transforms: the time of a reference grows with the square of the length
 LONG = ["long", "long_double", "large_prime", "radices", "two_real"]
 
 

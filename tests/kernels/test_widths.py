@@ -135,8 +135,8 @@ def test_counted(target: str, device: str, tmp_path: Path) -> None:
 
 
 def test_counts_in_32_bits() -> None:
-    """The counters of JAX's random bits are computed in 32 bits. If a counter exceeds 2^32, the counters are computed
-    in 64 bits.
+    """A counter that is shifted right by at least the bit length of its maximum becomes a constant of 32 bits. With one
+    more element the maximum is longer, and the shift stays in 64 bits.
     """
     def opcodes(size: int, by: int) -> "List[Tuple[str, str]]":
         text = f"""ENTRY e {{

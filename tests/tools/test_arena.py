@@ -25,7 +25,9 @@ MOST_FILLED = 1.08
 
 
 def sound(lives: Sequence[Live], placement: Placement) -> None:
-    """Check a placement pair by pair, and its lower bound step by step."""
+    """Check that two buffers that are live at the same time share no byte. Check that the lower bound is at least the
+    total size of the buffers that are live at any step.
+    """
     at = [placement.offsets[live.name] for live in lives]
     assert len(placement.offsets) == len(lives)
     for live, offset in zip(lives, at):

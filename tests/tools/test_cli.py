@@ -199,7 +199,7 @@ def test_run_slice_pad(tmp_path: Path) -> None:
     assert list(struct.unpack("<220f", cut)) == [total[i * 46 + j] for i in range(1, 30, 3) for j in range(2, 46, 2)]
     expected = [-1.0] * (33 * 93)
     for i in range(30):
-        for j in range(46):  # padding=1_2x2_0_1: one row before; two columns before, one between
+        for j in range(46):  # padding=1_2x2_0_1: one row before, two after; two columns before, none after, one between columns
             expected[(i + 1) * 93 + 2 + 2 * j] = total[i * 46 + j]
     assert list(struct.unpack(f"<{33 * 93}f", grown)) == expected
 
@@ -534,8 +534,8 @@ def test_explain_says_who_refused(name: str, dims: str, other: str, device: str,
     (("--target", "c", "--device", "sm_80"), "note: --device sm_80 is of cuda and not used: c is scheduled for cpu\n"), (("--target", "c", "--device", "cpu"), ""),
     (("--device", "sm_80"), "")])
 def test_a_device_of_another_language(words: "tuple[str, ...]", said: str) -> None:
-    """A device that none of the targets uses is refused. With several targets, the device applies to the targets of its
-    language.
+    """If no target uses the language of the device, a note says that the device is not used. With several targets, the
+    device applies to the targets of its language.
     """
     assert gen("explain", CATALOGUE / "add_f32.hlo", "--stage", "schedule", *words).stderr == said
 
