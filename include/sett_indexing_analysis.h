@@ -1882,7 +1882,8 @@ SETT_INLINE sett_analysis_kept settp_analysis_nothing(const char *reason) {
   return kept;
 }
 
-/* Return 1 if the map was added to the set, 0 if an equal map was in it, -1 if memory is full. Texts and lists are shared, not copied. */
+/* Add a map to the set: return 1. Return 0 if the set has an equal map or an UNDEFINED one, -1 if memory is full. An UNDEFINED map replaces all
+ * others, and so does a map beyond SETT_ANALYSIS_MAX_MAPS, which becomes UNDEFINED. Texts and lists are shared, not copied. */
 SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_set *set,
                                       const sett_analysis_kept *map) {
   sett_analysis_kept *kept;
@@ -4012,7 +4013,8 @@ SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_ma
   return 1;
 }
 
-/* Make columns for all products of two atoms that are factors of products, because a proof may need them. Return 0 if no column was added. */
+/* If at most 8 atoms are factors of products, make columns for all products of two of them, because a proof may need them. Return 0 if no column
+ * was added. */
 SETT_INLINE int settp_map_proof_widen(settp_map_proof *p) {
   int atom[SETTP_MAP_PROOF_COLUMNS], use[SETTP_MAP_PROOF_COLUMNS], i, j, n = 0, before = p->monomials;
   for (j = 0; j < before; ++j) use[j] = 0;

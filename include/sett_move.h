@@ -344,8 +344,9 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
 
 /* ---- registers ---- */
 
-/* Write to `held`, for each register of `b`, the register of `a` in the same thread that has its value. -1 means that the value comes from another
- * thread or is missing. Return 1 if there is no -1. A register of `b` that needs no element gets the register that is cheapest to provide. */
+/* Write to `held`, for each register of `b` in each thread, the register of `a` in the same thread that has its value. -1 means that the value
+ * comes from another thread or is missing. Return 1 if there is no -1. Where a register of `b` needs no element, the register of the thread before is
+ * written, because equal registers need no select. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
   int t, r, all = 1, none = work->none;
@@ -418,8 +419,8 @@ SETT_INLINE int settp_move_owns(const settp_move_work *work, int lane, int32_t e
   return (int)(work->lanes_of[e] >> lane & 1);
 }
 
-/* Choose the sender of each element that a lane lacks. It is the lane that has most of the elements still lacking, so that they share words. Among
- * equal lanes, it is the lane with the smallest XOR distance. */
+/* Choose the sender of each element that a lane lacks: the lane that has most of the elements still lacking, so that they share words, or, if a
+ * word holds only one element, any lane that has it. Among equal lanes, it is the lane with the smallest XOR distance. */
 SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *words) {
   int d, lanes = work->lanes, parts = work->parts;
   words->count = 0;
@@ -788,8 +789,8 @@ SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_
   }
 }
 
-/* Return a lower bound on the number of words of any plan for this warp. A lane receives at most one word per step and must receive all elements that
- * it lacks. A lane must send all elements that no other lane of the warp has. */
+/* Return a lower bound on the number of steps of any plan for this warp. A lane receives at most one word per step and must receive all elements
+ * that it lacks. A lane sends at most one word per step and must send all elements that others lack and only it has. */
 SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *words, int warp) {
   int32_t *wanted = settp_move_ints(work, work->elements, 0);
   int alone[SETT_MOVE_LANES_MAX], d, i, bound = 0, parts = work->parts;
@@ -1106,7 +1107,7 @@ SETT_INLINE int settp_move_shared_cost(const settp_move_work *work, const settp_
          (c->stores + c->loads) * SETTP_MOVE_ACCESS + (work->crosses ? SETTP_MOVE_BARRIER : SETTP_MOVE_WARP_BARRIER);
 }
 
-/* Compute the cost of the candidate. Copy the candidate to *best if it is cheaper than *best. */
+/* Compute the cost of the candidate. Copy the candidate to *best if it is cheaper, or equally cheap with fewer bytes. */
 SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *shared, const settp_move_places *tried,
                                 settp_move_places *best) {
   settp_move_places c = *tried;
@@ -1122,8 +1123,8 @@ SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *
     *best = c;
 }
 
-/* Find the cheapest places in shared memory for the elements. Candidates are no padding, padded rows and swizzles, each with every dimension as the
- * contiguous one. */
+/* Find the cheapest places in shared memory for the elements. Candidates are no padding, padded rows and swizzles, each with every dimension as
+ * the contiguous one, and the places that the caller gave, if any. */
 SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_shared *shared, settp_move_places *best) {
   settp_move_places c;
   const sett_move_table *a = work->a;

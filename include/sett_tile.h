@@ -2334,7 +2334,8 @@ SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   return position;
 }
 
-/* Compute the index of the element at a position inside the layout without its tail. For padding, return 0 and do not write the index. */
+/* Compute the index of the element at a position inside the layout without its tail. For padding, return 0; a part of the index may then be
+ * written. */
 SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
   int i;
@@ -2433,8 +2434,8 @@ SETT_INLINE int64_t settp_tile_digit_stride(const sett_tile_plan *plan, int dim,
   return stride;
 }
 
-/* Write the weights of all digits that a dimension has in both plans, the largest first. Return -1 if one of them does not divide the next larger one.
- */
+/* Write the weights of all digits that a dimension has in either plan, the largest first, and return their number. Return -1 if a weight does not
+ * divide the next larger one. */
 SETT_INLINE int settp_tile_weights(const sett_tile_plan *order, const sett_tile_plan *other, int dim, int64_t *weight) {
   int count = 0, i, j, k;
   for (i = 0; i < order->steps + other->steps; ++i) {
