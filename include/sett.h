@@ -1265,7 +1265,8 @@ SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *la
   }
 }
 
-/* Remove inputs of size 1. If inputs have names, sort them in the order register, lane, warp, block. */
+/* Remove inputs of size 1 and, if `named` is 1, sort inputs with names in the order register, lane, warp, block. A form of values does not change.
+ * */
 SETT_INLINE void settp_layout_form_tidy(settp_layout_form *form, int named) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
   int from[SETT_ANY_DIMS], to[SETT_ANY_DIMS], i, k, count = 0;

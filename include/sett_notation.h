@@ -2827,9 +2827,9 @@ SETT_INLINE int settp_notation_is_pointer(const char *text, size_t length, size_
   return 0;
 }
 
-/* Read a pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o after it. Neither is part of the layout. If there is a swizzle before the
- * pointer (not NULL), it is one of byte addresses. It is changed to one of elements: in S<B,M,S>, M becomes lower by the logarithm of the bytes of an
- * element. */
+/* Read a pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o after it. Neither is part of the layout. If `part` is not NULL, it is the
+ * swizzle before the pointer, a swizzle of byte addresses. It is changed to a swizzle of elements: in S<B,M,S>, M becomes lower by the logarithm of
+ * the bytes of an element. */
 SETT_INLINE void settp_notation_read_pointer(settp_notation_reader *reader, sett_notation_part *part) {
   uint64_t address = 0;
   int64_t bits = 0, bytes, low = 0, shift = part ? part->shift < 0 ? -part->shift : part->shift : 0;
@@ -4374,7 +4374,8 @@ SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count,
   }
 }
 
-/* Put the bits of `b` above those of `a`, in a layout with the dimensions of both. */
+/* Copy the bases of `part` into `result`, which has the dimensions of both. In each dimension, the bits of `part` are above those of `below`
+ * (NULL: at the lowest bits). */
 SETT_INLINE void settp_notation_place_bits(sett_notation_linear *result, const sett_notation_linear *part,
                                            const sett_notation_linear *below) {
   int i, j, d, at = 0;
