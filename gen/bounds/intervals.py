@@ -129,7 +129,7 @@ class Intervals:
             sums = {"add": "irange_of({0}.lo + {1}.lo, {0}.hi + {1}.hi)",
                     "subtract": "irange_of({0}.lo - {1}.hi, {0}.hi - {1}.lo)",
                     "negate": "irange_of(-{0}.hi, -{0}.lo)", "multiply": "irange_multiply({0}, {1})"}
-            if opcode in sums:  # the sum is exact in 64 bits; if it does not fit the type, any value is possible
+            if opcode in sums:  # exact in 64 bits; any value is possible if an end does not fit the type
                 otherwise = f"irange_fit({sums[opcode].format(*r)}, {least(to)}, {most(to)})"
         return where_points(r, to, v, otherwise)
 
@@ -192,7 +192,7 @@ def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Se
 
 
 def where_points(r: Sequence[str], to: str, v: str, otherwise: str) -> str:
-    """Return the point interval of v if all integer intervals are points, else `otherwise`."""
+    """Return the C text of an integer interval: the point v if all intervals in `r` are points, else `otherwise`."""
     points = " && ".join(f"irange_is_point({text})" for text in r)
     return f"{points} ? irange_of({key_of(to, v)}, {key_of(to, v)}) : {otherwise}"
 

@@ -1,8 +1,7 @@
-/* Functions that test whether the results of a LAPACK routine fulfil its promise. gen/bounds/lapack.py prints those
- * that a routine needs. `number` is a complex number of type `wide`; real numbers have imaginary part zero. Matrices
- * are row-major. A function returns NULL if the results are correct, "" if it cannot judge them, else the fault. u is
- * half the distance from 1 to the next number of the type. OF_DOUBLES is defined if the routine's numbers are
- * doubles. */
+/* Functions that test whether the results of a LAPACK routine fulfil its promise. gen/bounds/lapack.py prints this
+ * whole file. `number` is a complex number of type `wide`; real numbers have imaginary part zero. Matrices are
+ * row-major. A function returns NULL if the results are correct, "" if it cannot judge them, else the fault. u is half
+ * the distance from 1 to the next number of the type. OF_DOUBLES is defined if the routine's numbers are doubles. */
 
 #include <complex.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-"""Sums of products. Float products may be added in any order, fused or not; the bound uses their sums in double.
-Integers use intervals.
+"""Sums of products. Float products may be added in any order, fused or not; the bound is computed from their sums in
+double. Sums of integers are computed on intervals.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ static inline double ulp_f32(double y) {
   uint64_t bits;
   double power;
   if (!(fabs(y) < INFINITY)) return 0.0;
-  y *= 0x1.0000000000008p0; /* libm's result may be just below a power of two although the exact value is not */
+  y *= 0x1.0000000000008p0; /* libm's result may be just below a power of two, and the exact value above it */
   memcpy(&bits, &y, sizeof bits);
   bits &= 0x7ff0000000000000u;
   memcpy(&power, &bits, sizeof power);
@@ -82,7 +82,7 @@ static inline double ulp_f64(double y) {
   uint64_t bits;
   double power;
   if (!(fabs(y) < INFINITY)) return 0.0;
-  y *= 0x1.0000000000008p0; /* libm's result may be just below a power of two although the exact value is not */
+  y *= 0x1.0000000000008p0; /* libm's result may be just below a power of two, and the exact value above it */
   memcpy(&bits, &y, sizeof bits);
   bits &= 0x7ff0000000000000u;
   memcpy(&power, &bits, sizeof power);

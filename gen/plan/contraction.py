@@ -350,8 +350,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         else:
             moved = None
     moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
-    # If a stride is not constant, split the features into digits of their positions in `units`. If `units` is stored in
-    # panels, the columns are then those of one panel.
+    # If a stride is not constant, split the columns into digits of their positions in `units`, and keep only the last
+    # digit as columns. If `units` is stored in panels, these are the columns of one panel.
     if moved is None and whole == features:
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes

@@ -145,9 +145,9 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Return true if each array either interleaves 2 or 4 rows, so that the elements at one index of these rows fill a
-    32-bit word, or stores each row contiguously. The length of a row must be a multiple of 16 elements. lines: true if
-    a row must also consist of whole cache lines.
+    """Return true if each array either stores rows contiguously, or interleaves n rows, so that n elements, one of each
+    row, fill a 32-bit word. n must be 2 or 4, and the length of a row a multiple of 16 elements. lines: true if the
+    length must be a multiple of 16 n elements; a contiguous row is then whole cache lines.
     """
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(

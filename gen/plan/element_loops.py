@@ -270,7 +270,9 @@ class _Walker:
         return {n for n in _below(self.walk.scalars, [scalar]) if self.walk.scalars[n].opcode == "state"}
 
     def add(self, key: Key) -> int:
-        """Return the index of a scalar in `scalars`. Add the scalar if it is new."""
+        """Return the index of a scalar in `scalars`. Add the scalar if it is new. Raise Refused if kernels do not
+        compute its type exactly, or if the element loop has too many variables or ops.
+        """
         walk = self.walk
         if key.opcode == "not" and walk.scalars[key.operands[0]].opcode == "not":
             return walk.scalars[key.operands[0]].operands[0]

@@ -108,8 +108,8 @@ def value_root(root: Instruction, output: int, number: int, scratch: bool = Fals
 
 
 def is_free(reduce: Instruction) -> bool:
-    """Return true if a reduce may combine its elements in any order (for some reduces only if no element is a NaN), and
-    if partial results can start from a known constant.
+    """Return true if a reduce may combine its elements in any order, and partial results can start from a known
+    constant. A reduce whose order matters only if a value is a NaN counts, too.
     """
     if reduce.opcode != "reduce":
         return False

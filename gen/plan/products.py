@@ -691,8 +691,9 @@ def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
            panels: Panels) -> Instruction:
-    """Return the operand that is read in vectors (units) along its dimension j, of size `size`. It is copied to panels
-    if these vectors are not contiguous in memory, or if it is large.
+    """Return the operand that is read in vectors (units) along its dimension j, of size `size`. It is read in place if
+    these vectors are contiguous in memory, and the product has few rows, or a small operand and not too many rows. It
+    is also read in place if its elements already have the order of a panel. Otherwise, it is copied to panels.
     """
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
