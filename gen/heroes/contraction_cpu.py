@@ -3,13 +3,14 @@
 A work-item computes one block of the result. A block has rows, lines (a second dimension of rows) and "units": vectors
 of adjacent columns. The sum over the contracted dimension is divided into chunks. For each chunk, the work-item visits
 the block in register tiles, and a tile adds the chunk's products to the block's totals. The totals are in the result if
-no epilogue follows; otherwise they are in an array of the work-item, from which the epilogue computes the results. A
-long sum is therefore rounded only once for each product of a chunk and once for each chunk.
+no epilogue follows; otherwise they are in an array of the work-item, from which the epilogue computes the results.
+Rounding errors of long sums are therefore small: a product takes part in at most c + n additions, where c is the number
+of steps of a chunk and n the number of chunks.
 
 A convolution with padding or holes is divided into cells, which are parts of a window that contain neither padding nor
-holes. If a large operand is not packed and few rows share it, a work-item first copies its columns of a chunk to a
-panel of its own. The processor's matrix instructions (AMX) multiply narrow numbers if the compiler has these
-instructions and Linux lets the process use them.
+holes. If a large operand is not stored in panels, and more than a few rows share it, a work-item first copies its
+columns of a chunk to a panel of its own. The processor's matrix instructions (AMX) multiply narrow numbers if the
+compiler has these instructions and Linux lets the process use them.
 
 templates/parts/contraction.j2 prints the tile, templates/kernels/contraction_cpu.j2 the block.
 """
@@ -56,9 +57,9 @@ class ContractionSchedule(Schedule):
     line_blocks, row_blocks, unit_blocks: numbers of blocks in each dimension of the result.
     long_blocks: number of blocks of columns that have `units` units; the later blocks have one unit less.
     tile_units: maximum number of units in a tile. 0: all units of the block.
-    ahead: true if a tile prefetches units into L1, one chunk of steps ahead.
-    far: distance to the units of the next chunk, which tiles prefetch. 0: no such prefetch.
-    every: number of unrolled steps of a tile for each prefetch of the next chunk.
+    ahead: true if each step of a tile prefetches units into L1. The prefetch distance is one chunk.
+    far: distance to the units of the next chunk, which tiles prefetch into L2. 0: no such prefetch.
+    every: number of steps of a tile that are unrolled together. If `far` is not 0, they prefetch one cache line.
     chunk: number of steps that a tile takes along the last contracted dimension.
     runs: number of steps that a tile takes along the second to last contracted dimension.
     to, to_line: strides of rows and of lines in the result, if the totals are in the result. 0: the totals are in an
@@ -116,8 +117,8 @@ class Block:
     condition applies.
 
     units: number of units (vectors of columns) of each block.
-    last_from, last_wide, last_to: distance from the block's first unit to its last unit, in the operands `units` and
-        `single` and in the totals.
+    last_from, last_wide, last_to: distances from the block's first unit to its last unit: in the operand `units`, in
+        the operand `single`, and in the totals.
     """
 
     condition: str
@@ -129,7 +130,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Words:
-    """The names of the C functions and types that a register tile uses. A unit is a vector of adjacent columns.
+    """The names of the C functions and types that a register tile uses. A unit is a vector of adjacent columns of the
+    operand `units`. It is multiplied by elements of the operand `single`.
 
     name: the tile's function.
     vector: type of a vector of sums.
@@ -145,7 +147,7 @@ class Words:
     mad: function that multiplies and adds.
     matrix: macro that is 1 if the processor has matrix instructions for these types ("": none fits).
     multiply: matrix instruction that adds products.
-    bytes: size of a number in a group.
+    bytes: bytes of a number in a group.
     biased: true if `mad` adds 128 to or subtracts 128 from each number of `single`, because the instruction needs one
         signed and one unsigned operand.
     load_own, store_own: like load_total and store_total, but for an array of the work-item.
@@ -227,7 +229,9 @@ class Words:
 
 
 def _in_groups(nest: Contraction, context: Context) -> bool:
-    """Return true if matrix instructions can multiply the operands: `single` is contiguous along the sum."""
+    """Return true if matrix instructions can multiply the operands. This requires groups of elements and an operand
+    `single` that is contiguous along the sum.
+    """
     return context.target.declares_vectors and nest.group > 1 and bool(nest.steps) \
         and nest.steps[-1].single == nest.group
 
@@ -240,7 +244,7 @@ class Cells:
     number: the window's index among the windows of the nest.
     taps: true if the number of the window's elements differs between cells.
     first: C text of the block's first place ("": 0).
-    every: distance between adjacent places of a cell, in places.
+    every: distance between adjacent places of a cell, as a number of window positions.
     single, units, total: strides of adjacent places of a cell, in the operands and in the totals.
     count: C variable that has the number of rows (or lines) of the block ("": the block has one).
     each: number of rows (or lines) that belong to one place.
@@ -274,18 +278,17 @@ class ContractionCpuRecord:
     wide: stride of units in `single`; -1: all lanes of a unit use the same element of `single`.
     next_unit: stride of units in `units`.
     lines, rows: numbers of lines and rows of a block; last_lines, last_rows: of the last block.
-    part_rows: number of rows of each block before the last one, if the last block has fewer rows and the number is no
-        multiple of a tile's rows; else 0.
+    part_rows: equal to `rows`, if the last block has fewer rows and `rows` is no multiple of a tile's rows; else 0.
     packed: number of elements of a work-item's panel; 0: there is none.
     apart: distance between neighbouring elements of a group in the operand `units`.
     columns: number of columns of the result.
     lanes: number of lanes of a unit.
     all_units: number of units of a row.
     tile_units: maximum number of units in a tile (0: the units of a block).
-    ahead: true if a tile prefetches units into L1, one chunk of steps ahead.
-    far: distance to the units of the next chunk, which tiles prefetch (0: no such prefetch).
+    ahead: true if each step of a tile prefetches units into L1. The prefetch distance is one chunk.
+    far: distance to the units of the next chunk, which tiles prefetch into L2 (0: no such prefetch).
     far_lines: true if the next chunk's units are contiguous, so that whole cache lines are prefetched.
-    every: number of unrolled steps of a tile for each prefetch of the next chunk.
+    every: number of steps of a tile that are unrolled together. If `far` is not 0, they prefetch one cache line.
     overlap: number of columns that the last unit shares with the unit before it.
     cells: the loops over the cells of windows.
     rows_vary: true if cells have different numbers of rows.
@@ -513,7 +516,7 @@ def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str,
 
 
 def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
-    """Return the outer (batch) dimensions along which the operand `units` does not vary, as indices. Successive
+    """Return the indices of the outer (batch) dimensions along which the operand `units` does not vary. Successive
     work-items then compute the same block of columns for all indices of these dimensions, so that the columns stay in
     cache; the operand `single` is read once for each block of columns. Return an empty list if this needs at least as
     much memory traffic as reading `units` again for each index.
@@ -542,13 +545,14 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
 
 
 def _is_whole(nest: Contraction, context: Context) -> bool:
-    """Return true if there are enough products, each with few columns, to give a block whole rows."""
+    """Return true if a block has all columns of its rows, because the products have few columns and the batch is large.
+    """
     numbers = context.device.contraction_cpu
     return _batch(nest) >= numbers.row_items and nest.all_units <= numbers.row_units
 
 
 def _batch(nest: Contraction) -> int:
-    """Return the size of the batch: the number of products of which no two share an operand."""
+    """Return the size of the batch: the number of products that have both operands for themselves."""
     return math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
 
 
@@ -610,9 +614,10 @@ def _line(nest: Contraction) -> str:
 
 
 def _positions(nest: Contraction, lanes: int = 0) -> str:
-    """Return the map from the outer dimensions, a unit (a vector of adjacent columns) and a lane to the position in the
-    result. The variable `unit` is the unit's index. If units share columns, or for lanes = 1, the map has the variable
-    `column` in its place, the first column. lanes: number of lanes of a unit; 0: the nest's number.
+    """Return the map (g0, g1, .., unit)[vec, lane] -> (position in the result). The variables g0, g1, .. are indices of
+    the outer dimensions, `unit` is the index of a unit (a vector of adjacent columns), and vec is 0. If units share
+    columns, or if `lanes` is 1, the unit's first column (`column`) takes the place of `unit`. If `lanes` is 1, the map
+    has no ranges [vec, lane]. lanes: number of lanes of a unit; 0: the nest's number.
     """
     sizes, unit, lanes = nest.sizes, nest.unit, lanes or nest.unit
     names = [f"g{k}" for k in range(len(sizes) - 1)]
@@ -715,7 +720,7 @@ def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str
     conditions: "List[str]" = []
     for text in nest.discarded if schedule.to and not nest.overlap else ():
         above = _largest(nest, schedule, compose(_positions(nest), text), index_type)
-        if above and above[1] < 0:      # otherwise the maximum is never negative
+        if above and above[1] < 0:      # if above[1] is not negative, the maximum is never negative
             conditions.append(f"{above[0]} < {-above[1]}")
     return conditions
 

@@ -169,7 +169,8 @@ class ContractionGpuRecord:
     """The record that templates/kernels/contraction_gpu.j2 prints. A step is one index along the sum.
 
     kind: the type of the sums.
-    unit: number of sums in a word of shared memory; `word` is the word's type.
+    unit: number of elements in a word of shared memory; `word` is the word's type. Elements there have the type of the
+        sums.
     pitch: for each operand, the number of elements from one step to the next in the tile.
     steps: number of steps of the whole sum.
     part_steps: number of steps of a part (split-k).

@@ -10,7 +10,7 @@ take the steps in an order other than that of memory; the order is the same for 
 
 A row of a tile in shared memory is one line, or one step if lines are contiguous in memory. Rows are rotated so that
 lanes which read together use all banks. If a row is a line, the rotation grows by 16 bytes with every 128 bytes of the
-tile. If a row is a step, it grows by 16 lines with every group of steps that fill 16 bytes of a line.
+tile. If a row is a step, the rotation grows by 16 lines with every n steps, where n elements have 16 bytes.
 """
 
 from __future__ import annotations

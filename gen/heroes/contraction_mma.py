@@ -91,9 +91,9 @@ class CopiedOperand(TiledOperand):
 
     elements: number of elements of a tile.
     place: C text of an element's index in the tile, computed from its line and its step (index along the sum).
-    read_line, read_step: C texts of the line and the step that a lane gives to ldmatrix or, without ldmatrix, at which
-        it loads element `half` of its two. `n` is the index of a group of 16 lines of the warp, `part` the index of a
-        group of 32 bytes along the sum.
+    read_line, read_step: C texts of the line and the step whose address a lane gives to ldmatrix. Without ldmatrix, a
+        lane loads two elements, and these are the line and the step of element `half` (0 or 1). `n` is the index of a
+        group of 16 lines of the warp, `part` the index of a group of 32 bytes along the sum.
     trans: true if ldmatrix transposes.
     pairs: true if ldmatrix transposes pairs of lines.
     """
@@ -251,7 +251,7 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
     rows = whole // unit // units   # number of rows that together cover all banks
     turn, padding = f"{row} floordiv {rows}", ""
     if in_pairs(nest, operand):
-        # the 8 rows that ldmatrix reads together are two of every four steps
+        # ldmatrix reads 8 rows together. A row is a step here, and the 8 rows are two of every four steps.
         turn += f" + step floordiv 4 * {2 // rows}"
         padding = f" + step floordiv 8 * {2 * unit}" if units == 1 else ""
     rotated = f"({at} floordiv {unit} + {turn}) mod {units}"
@@ -343,8 +343,9 @@ def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "L
 def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
     """Return the map (warp, lane, n, part, half) -> (line, step): an element that a lane loads, in the tile. A line is
     a row of the left operand or a column of the right operand, a step is an index along the sum. `n` numbers the groups
-    of 16 lines of the warp, `part` the steps of an instruction. For the left operand, both halves belong to one
-    instruction; for the right operand, to two adjacent instructions.
+    of 16 lines of the warp, and `part` the groups of steps that one instruction multiplies. A lane loads two elements,
+    numbered by `half`. For the left operand, both belong to one instruction; for the right operand, to two adjacent
+    instructions.
     """
     tile = schedule.block
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]

@@ -96,7 +96,8 @@ class Butterflies:
         return -(-self.total // self.schedule.threads)
 
     def own(self, butterfly: str) -> "Tuple[str, str]":
-        """Return a butterfly's row and its number in the row, as map expressions. butterfly: its number in the block.
+        """Return a butterfly's row and its number in the row, as map expressions. butterfly: the butterfly's number in
+        the block.
         """
         by = self.schedule.rows if self.across else self.count
         high, low = f"({butterfly}) floordiv {by}", f"({butterfly}) mod {by}"
@@ -349,7 +350,7 @@ def exchanges(axis: Axis, schedule: FftBlocks,
 
 def layout(before: Butterflies, after: "Optional[Butterflies]", part: str, most: int) -> SharedLayout:
     """Return the layout between two steps that needs the fewest bank turns (accesses that a bank serves one after
-    another). The layout has at most `most` positions.
+    another). A layout with padding has at most `most` positions.
     """
     rows, elements, stage = before.schedule.rows, before.schedule.elements, before.stage
     plain = SharedLayout(rows, elements, before.across and (after is None or after.across))

@@ -29,8 +29,8 @@ from gen.targets import COMPLEX, TINY
 
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
-    """Return two values: the widths, in bytes, of the elements that are contiguous along the results, and the bytes of
-    all buffers of the nest.
+    """Return two values: the bytes of an element, for each result and for each operand that is read contiguously in the
+    results' order; and the bytes of all buffers of the nest.
     """
     widths: List[int] = []
     buffers = {root.buffer for root in nest.partition.roots}
@@ -63,9 +63,9 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
 
 
 def _lanes(device: Device, nest: Nest) -> int:
-    """Return the vector width, in lanes, that takes the least time for a small number of elements. The width is smaller
-    than the device's only if the elements are a multiple of it. The estimate counts a vector of elements that are not
-    contiguous as one load for each lane.
+    """Return the vector width, in lanes, with which a small number of elements takes the least estimated time. A width
+    below the device's must divide the number of elements. The estimate counts one load for a vector of contiguous
+    elements, and one load for each lane of any other vector.
     """
     elements, numbers, partition = nest.shape.elements, device.loop_cpu, nest.partition
     if not device.wide or elements > numbers.few_elements or elements == device.lanes:
@@ -99,8 +99,8 @@ def _repeats(partition: Partition, region: Region) -> int:
 
 def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
     """Return the schedule with wider steps, if indices select contiguous rows of an operand: a step then covers more of
-    a row, so that its address is computed less often. A step has at most `gathered_bytes` bytes. The rows that the
-    indices of later steps select are prefetched.
+    a row, so that the row's address is computed less often. A step has at most `gathered_bytes` bytes. The rows that
+    the indices of later steps select are prefetched.
     """
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
@@ -212,7 +212,8 @@ class LoopHero(Hero[Nest, LoopSchedule]):
             loops = loops[-1:]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
         down = falling(nest) if device.wide and plain and not at_index else 0
-        if at_index or products or down:  # these read contiguous vectors, not interleaved pairs
+        # updates in place, products, and reads at run-time indices or in reversed order need contiguous vectors
+        if at_index or products or down:
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_widened(device, nest, loop) for loop in loops]

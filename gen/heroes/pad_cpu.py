@@ -113,7 +113,7 @@ class PadCpuHero(Hero[Nest, PadSchedule]):
         if pad is None or len(order) < 2:
             return []
         if dims[order[0]] % max(device.lanes, 2) == 0 and pad.attributes["padding"][order[0]] == (0, 0, 0):
-            return []  # the loop hero is better: its vectors contain either padding or elements, never both
+            return []  # the loop hero is faster, because each of its vectors has only padding or only elements
         size, count = dtypes.storage_bytes(nest.shape.dtype), 1
         while count < len(order) - 1 and math.prod(dims[d] for d in order[:count]) * size < device.pad_cpu.row:
             count += 1

@@ -190,8 +190,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
 
         def cut_in(registers: int) -> Tuple[int, int, int]:
-            """Return three numbers for blocks of `registers` accumulators: the number of work-items without parts, the
-            number of parts, and the number of steps of a part.
+            """Return three numbers for blocks of `registers` accumulators: the number of work-items if rows are not cut
+            into parts, the number of parts, and the number of steps of a part.
             """
             items = -(-size // (registers * LANES)) * results // size
             together = numbers.column_rows if registers > numbers.column_registers and inner == 1 else 1
@@ -274,7 +274,8 @@ def _periodic(device: Device, digits: Digits) -> bool:
 class Accumulator:
     """A result's accumulator, as C text.
 
-    id: the end of its variables' names (a0, t0; a1_0 for the second of several reduces).
+    id: the end of its variables' names. It is the number of the op's result, as in a0 and t0. If there are several
+        reduce ops, the number of the op precedes it, as in a1_0.
     type: type of a register.
     element: type of a lane.
     start: the initial value of a register.
@@ -304,8 +305,8 @@ class Flags:
 
 @dataclass(frozen=True)
 class Reduce:
-    """A reduce op. combine(into, a, b, lanes): the C lines of into = f(a, b). A {} in a name stands for the id of each
-    accumulator.
+    """A reduce op. combine(into, a, b, lanes): the C lines of into = f(a, b), for values of `lanes` lanes. A {} in a
+    name stands for the id of each accumulator.
     """
 
     accumulators: List[Accumulator]
@@ -356,10 +357,13 @@ class RowSteps:
 
 @dataclass(frozen=True)
 class Rest:
-    """The elements of a row that are left after its whole steps: vectors that end where the row ends.
+    """The elements of a row after its last whole step, read as adjacent vectors. The last vector ends where the row
+    ends. If the vectors have more lanes than there are elements, the first vector overlaps the last whole step. The
+    mask `inside` then excludes the elements that this step has already folded.
 
-    numbers: C text of the lane numbers of register `vec`.
-    skipped: number of lanes that a step has already folded, so that `inside` excludes them.
+    numbers: C text of the index of each lane of register `vec` among the lanes of all these vectors; "" if no vector
+        overlaps a step.
+    skipped: number of elements that the first vector shares with the last whole step.
     """
 
     numbers: str
@@ -369,7 +373,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class ScalarRest:
-    """The elements after the last step, which are read one by one.
+    """The elements after the last whole step. They are read one by one.
 
     count: the number of these elements.
     part: C text of the part that has such elements ("": there is only one part).
@@ -483,7 +487,7 @@ class FlatRecord(ReductionCpuRecord):
 
     columns: number of adjacent results.
     column: the C variable that counts these results; "0" if there is only one.
-    turn: number of steps that are summed separately, which bounds rounding errors (0: all steps are one sum).
+    turn: number of steps in a partial sum; partial sums keep rounding errors small. 0: all steps are one sum.
     first, last: C texts of the index of the first step and of the index after the last step.
     whole: true if the number of steps is a multiple of `turn`.
     """
@@ -603,7 +607,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return share("part", self.sweep.per_part, self.sweep.parts, size)
 
     def position(self, inner: str) -> str:
-        """Return a position in the input, as a map expression."""
+        """Return the position in the input, as a map expression: the sum of `inner` and of each digit in `at`,
+        multiplied by the digit's stride.
+        """
         parts = [f"({text}) * {self.digits.weights[k]}" for k, text in self.at.items()]
         return " + ".join(parts + [inner])
 
@@ -685,8 +691,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- records of the kinds of kernels ----
 
     def rows(self, common: "Dict[str, Any]") -> RowsRecord:
-        """Fold each of 16 rows into its accumulators, and the row's accumulators into one vector. Then fold the 16
-        vectors.
+        """Return the record of the kind "rows". The kernel folds each of 16 rows into a few vectors, and these into one
+        vector. Then it folds the vectors of the 16 rows into one vector of 16 results.
         """
         sweep, digits, row = self.sweep, self.digits, self.special()
         size, step, vec = digits.sizes[digits.minor], sweep.step, sweep.vec
@@ -704,8 +710,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                           results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def short_rows(self, common: "Dict[str, Any]") -> ShortRowsRecord:
-        """Fold 16 rows of 2, 4 or 8 elements, which are 2, 4 or 8 vectors. The lanes of a row are adjacent and are
-        folded together.
+        """Return the record of the kind "short_rows". The kernel loads 16 rows of 2, 4 or 8 elements as 2, 4 or 8
+        vectors. The elements of a row are adjacent lanes, which the kernel folds in pairs.
         """
         sweep, row = self.sweep, self.special()
         assert row is not None and self.blocks
@@ -744,8 +750,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return RowSteps(first, last, prefetches, burst, piece_end("burst", burst, last, even), step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
-        """Return the code for the elements of a row after its whole steps: vectors that end where the row ends, and
-        that skip the lanes that were already folded.
+        """Return the code for the last `rest` elements of a row of `size` elements, which fill no step (class Rest);
+        None if there are no such elements.
         """
         if not rest:
             return None
@@ -765,8 +771,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return f"{self.helpers.numbers(LANES)}()" + of_registers
 
     def columns(self, common: "Dict[str, Any]") -> ColumnsRecord:
-        """Fold columns, with a vector for each 16 columns. If all columns are one block whose size 16 does not divide,
-        an additional vector ends at the last column and overlaps the vector before it.
+        """Return the record of the kind "columns". The kernel has a vector accumulator for every 16 columns. If all
+        columns are one block, and their number is no multiple of 16, an additional vector ends at the last column and
+        overlaps the vector before it.
         """
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         size = digits.sizes[minor]
@@ -802,8 +809,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                              edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> FlatRecord:
-        """Fold an input that has few results: read it as one stream of vectors, and fold their lanes in pairs at the
-        end.
+        """Return the record of the kind "flat", for few results. The kernel reads the input as one stream of vectors,
+        and folds the lanes of the accumulators in pairs at the end.
         """
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         columns = digits.sizes[minor] if digits.out[minor] else 1

@@ -99,8 +99,8 @@ def _pow2(n: int) -> int:
 
 
 def _across(wide: int, most: int) -> int:
-    """Divide `wide` units equally and return the number of threads, at most `most`. The number is rounded up to a power
-    of two unless this makes more than a quarter of the threads idle.
+    """Divide `wide` units equally among at most `most` threads. Return the number of these threads, rounded up to a
+    power of two unless this makes more than a quarter of the threads idle.
     """
     part = -(-wide // -(-wide // most))
     even = 1 << (part - 1).bit_length()
@@ -111,7 +111,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
            first: bool) -> BlockSchedule:
     """Return the schedule of a block.
 
-    widths: bytes of an element, for each array that adjacent positions access contiguously.
+    widths: bytes of an element, for each array that is contiguous along the minor digit.
     values: number of accumulators for each result.
     first: true for the kernel that reads the inputs; false for the second kernel, which reads few numbers from a cache.
     """
@@ -345,7 +345,7 @@ class ReductionGpuRecord(FoldRecord):
     slot: C text of a slot's index.
     watched: true if the bits of `odd` record the results for which a NaN was found.
     parts, per_part: number of parts into which the steps are cut, and number of steps of a part.
-    across: distance, in threads, between two threads that share a result.
+    across: difference between the numbers of successive threads that share a result.
     results: the code that computes the result of each slot from its total.
     again: code that computes a result again, in the order of the elements, if a NaN was found.
     combine: combine(slot) returns the C lines of slot = f(slot, other), for all accumulators.

@@ -229,7 +229,7 @@ class StageLines:
     reduces: the reduce ops, with the accumulators a0, a1, ..
     digits: loops around the steps of a row.
     count: the number of steps.
-    turn: number of steps that are summed separately, which bounds rounding errors (0: all steps are one sum).
+    turn: number of steps in a partial sum; partial sums keep rounding errors small. 0: all steps are one sum.
     row_step: the code that follows the totals, for one row or for 16 rows as a vector.
     """
 
@@ -598,7 +598,8 @@ class RowsCpuWriter:
 
         If there are later stages, the first stage prefetches nothing, because it waits for memory itself. A later stage
         that writes no rows takes as many prefetches as its computation hides. The stages that write rows keep memory
-        busy, so they share only the remaining prefetches.
+        busy, so they share only the remaining prefetches. late: true if the last stage runs together with the second to
+        last stage of the next row; it then has no prefetches.
         """
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:

@@ -9,8 +9,9 @@ scanned dimension and `below` the number of columns. The kinds of kernels are:
 - columns: a thread carries the values of one column from row to row or, if there are no columns, along a row. Template:
   templates/kernels/scan_columns.j2.
 
-In the kind "rows", the last thread has the first elements: earlier elements are then in later lanes, so that only
-downward shuffles are needed. In a reverse scan, the first thread has the first elements.
+In the kind "rows", the elements that the scan takes first belong to the last thread. Earlier elements are then in later
+lanes, so that only downward shuffles are needed. The last thread therefore has the elements at the lowest indices of a
+step or, in a reverse scan, the elements at the highest indices.
 """
 
 from __future__ import annotations

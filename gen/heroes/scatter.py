@@ -49,7 +49,7 @@ from gen.targets import NARROW, TINY, Target, bits
 
 class Thread(NamedTuple):
     """The updates of a thread: the map from the thread and its step to the index of an update, and the bounds of the
-    map's variables. The map is "" if its variables are the update's index.
+    map's variables. The map is "" if the variables themselves are the index of an update.
     """
 
     map: str

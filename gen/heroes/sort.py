@@ -244,16 +244,14 @@ class Field:
 
 @dataclass(frozen=True)
 class Word:
-    """The elements of all operands at one index of the row, packed into one unsigned integer. The keys are the high
-    bits, so that the order of these integers is the order of the elements.
+    """The elements of all operands at one index of the row, packed into one unsigned integer. The operands from which
+    keys are computed are in the high bits. If every element is its own key, the order of these integers is the order of
+    the elements. If there are several operands, different words may have equal keys, so the sort must be stable.
 
-    A sort can move words instead of elements if each key is an unchanged element of an operand. `sure` is true if every
-    key is an unchanged element. If there are several operands, different words may have equal keys, so the sort must be
-    stable.
-
-    constants: if there is one key, the constants that replace an element as its key. For example, JAX's comparators
-        replace all zeros by one zero and all NaNs by one NaN. None if other values replace elements, or if there are
-        several keys.
+    sure: true if every element is its own key.
+    constants: the constants that may be the key in place of an element, if there is one key. For example, JAX's
+        comparators replace all zeros by one zero and all NaNs by one NaN. Empty if `sure` is true. None if a key may
+        have other values, or if `sure` is false and there are several keys.
     """
 
     d: Target

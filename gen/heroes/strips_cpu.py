@@ -2,7 +2,7 @@
 the computation, one part after another.
 
 A part stores the values that the next part reads in an array of the work-item, which stays in the caches. Each part is
-a function written by its own hero. The work-items of a part are numbered so that those of a strip follow each other.
+a function written by its own hero. In every part, the work-items of a strip have successive numbers.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.schedule import Device, LoopSchedule
 
-VECTOR = 8  # number of values that are stored at once; a vector's first element is a multiple of this number
+VECTOR = 8  # number of values that are stored at once; the index of a vector's first element is a multiple of it
 
 
 @dataclass(frozen=True)

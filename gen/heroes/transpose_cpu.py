@@ -170,9 +170,10 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """Return true if a tile of this size fits. The last tile is moved back so that it ends with the array. If
-        several dimensions form the rows (or lanes), the tile's size must divide the first dimension's size, or the
-        tile's size and the number of all rows must be multiples of it.
+        """Return true if a tile of this size fits. The last tile is moved back so that it ends with the array; tiles
+        therefore need not divide the number of rows or lanes. If several dimensions form the rows, the tile's number of
+        rows must divide the size of the first of these dimensions, or that size must divide both the tile's number of
+        rows and the number of all rows. The same is required of lanes.
         """
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)

@@ -114,8 +114,11 @@ class StagedAccess:
 
 @dataclass(frozen=True)
 class Frame:
-    """The dimensions of the iteration space: the sizes of all, those of a tile's rows and those of its lanes (fastest
-    first), and the number of elements that are moved together.
+    """The dimensions of the iteration space.
+
+    sizes: the size of each dimension.
+    rows, lanes: the dimensions along a tile's rows and along its lanes, fastest first.
+    unit: number of elements that are moved together.
     """
 
     sizes: Tuple[int, ...]
@@ -278,8 +281,8 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
 
 
 def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
-    """Return true if no vector crosses the border of a tile or of the rows (lanes). A vector may continue in the next
-    row if a whole row is in one tile.
+    """Return true if no vector crosses the border of a tile or the end of its rows (or lanes). A vector may continue in
+    the next row if a whole row is in one tile.
     """
     if side * unit % vec == 0 and size * unit % vec == 0:
         return True

@@ -20,7 +20,7 @@ class Walk:
     prefetch: for each pointer, the lines of code that prefetch a step's elements; empty: no prefetch.
     whole: the condition that all elements of a step are inside the array; "" if they always are.
     before, register, after: loads of whole vectors, computation of register `vec`, stores of whole vectors.
-    inside: the condition that element `vec` of a step is inside; "" if the end of the array cuts no step.
+    inside: the condition that element `vec` of a step is inside the array; "" if the end of the array cuts no step.
     element: the computation of element `vec`.
     before_element: code that precedes the computation of the `left` elements of a cut step.
     """

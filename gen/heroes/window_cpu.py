@@ -212,8 +212,9 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """Return true if this hero, which writes row by row, is faster than the loop hero. It is if there are windows or
-    borders, or if the rows that are read are not contiguous and not whole vectors.
+    """Return true if this hero, which writes row by row, is faster than the loop hero. This is so if there are windows
+    or borders. If the rows are not whole vectors, it is also so if every read of a row is contiguous or of one element,
+    and successive rows of some operand are not contiguous.
     """
     opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):
