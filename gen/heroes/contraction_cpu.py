@@ -145,7 +145,7 @@ class Words:
     group: number of adjacent elements along the sum that one instruction multiplies.
     splat: function that fills all lanes with the same element or group.
     mad: function that multiplies and adds.
-    matrix: macro that is 1 if the processor has matrix instructions for these types ("": none fits).
+    matrix: macro that is 1 if the compiler has matrix instructions for these types ("": none fits).
     multiply: matrix instruction that adds products.
     bytes: bytes of a number in a group.
     biased: true if `mad` adds 128 to or subtracts 128 from each number of `single`, because the instruction needs one

@@ -182,7 +182,9 @@ def _rows_map(nest: Nest, form: PadSchedule) -> str:
 
 
 def _backs(nest: Nest, form: PadSchedule) -> "Dict[int, str]":
-    """Return, for each dimension that is not inside a row, the map from the result's index to the operand's index."""
+    """Return, for each dimension that is not inside a row, the map from the result's index along this dimension to the
+    operand's index along it.
+    """
     pad, backs = _pad_of(nest), {}
     assert pad is not None
     for k in range(len(pad.operands[0].shape.dims)):

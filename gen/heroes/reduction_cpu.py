@@ -46,7 +46,7 @@ from gen.targets import FLOATS
 class SweepSchedule(Schedule):
     """The schedule of a reduction.
 
-    kind: rows, columns, flat, or parts (the second kernel).
+    kind: rows (for short rows, too), columns, flat, or parts (the second kernel).
     rows: number of results that a work-item computes at the same time.
     parts: number of parts into which a reduced digit is cut.
     per_part: number of steps of that digit in a part.
@@ -258,7 +258,9 @@ def _column_block(device: Device, most: int, size: int) -> int:
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
-    """Return true if there are few columns and many rows. Vectors that cover several rows are then faster."""
+    """Return true if vectors that cover several rows are faster. This is so if there are fewer than 16 columns, or if
+    there are many rows and a few vectors cover a whole number of rows.
+    """
     numbers = device.reduction_cpu
     minor = digits.minor
     below = digits.sizes[minor]

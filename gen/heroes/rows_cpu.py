@@ -260,7 +260,7 @@ class RowsCpuRecord:
     kept: arrays of values that later stages need for each element.
     columns: accumulators of each reduction over the rows.
     digits: loops around the registers of a row.
-    halves: the number of registers after each time that pairs of lanes are folded.
+    halves: the number of registers after each time that pairs of registers are folded.
     """
 
     placing: Placing

@@ -73,7 +73,8 @@ class Overlap:
     """The loads and stores of vectors that are longer than a row.
 
     behind: number of elements of the next row in a vector.
-    whole: the first step of the sum whose vector would extend beyond the end of its matrix.
+    whole: the first step of the sum whose vector would extend beyond the end of its matrix. It is the number of steps
+        if no vector does.
     shift: C function that moves a row from the end of a vector to its beginning ("": there is no such step).
     join: C function that puts the end of a row before the next row, in one vector.
     """

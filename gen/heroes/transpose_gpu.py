@@ -389,7 +389,7 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
 
 
 def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> int:
-    """Return the maximum number of bank conflicts in the two phases of the kernel that access a tile."""
+    """Return the maximum of `conflicts` over the two phases of the kernel that access a tile."""
     degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
@@ -400,9 +400,9 @@ def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> in
 
 
 def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> "Tuple[StagedAccess, str]":
-    """Choose the layout of a tile in banks: plain, with one word of padding after each row, rotated, or both. Return
-    the first layout without conflicts, else the layout with the fewest. If the widest accesses have conflicts in all
-    layouts, accesses of half the width are tried too.
+    """Choose the layout of a tile in banks: plain, padded by at least one bank after the words of each lane, rotated,
+    or both. Return the first layout without conflicts, else the layout with the fewest. If the widest accesses have
+    conflicts in all layouts, accesses of half the width are tried too.
     """
     tried: "List[Tuple[int, StagedAccess]]" = []
     for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (

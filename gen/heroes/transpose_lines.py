@@ -215,7 +215,9 @@ class TransposeLinesWriter:
         self.starts = _starts(space, digit, form.side)
 
     def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
-        """Return the map from a work-item's coordinates, and the variables of `more`, to the position in memory."""
+        """Return the map from a work-item's coordinates, and the variables of `more`, to the position in the nest's
+        index order.
+        """
         weights, texts, box = self.space.weights(), [], {}
         for k, size in enumerate(self.space.sizes):
             if k in (self.digit, self.last):
@@ -356,7 +358,7 @@ class TransposeLinesWriter:
 
     @property
     def box(self) -> "Dict[str, int]":
-        """Return the sizes of a work-item's rows and columns."""
+        """Return the numbers of rows and of columns of a matrix."""
         return {"row": self.length, "column": self.columns}
 
     def flats(self) -> "List[Touched]":
