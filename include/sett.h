@@ -2198,8 +2198,9 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
 
 /* ---- bodies: to linear layouts */
 
-/* Search a point whose value is not the XOR of the basis values of its bits. Return 1 and set the answer to no if there is one. Return -1 if there is
- * none; the form then has its basis values. Return 0 if there is none among the points visited. */
+/* Search for a point whose value is not the XOR of the basis values of its bits. Return 1 and set the answer to no if there is one, or if a basis
+ * value is negative. Return -1 if there is none; the form then has its basis values. Return 0 if that is not decided: there are too many bits or
+ * points, or a value cannot be computed. */
 SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
   settp_layout_form *form = work->form;
@@ -2807,8 +2808,8 @@ SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *
     if (owner->size[k] == 0) owner->error = SETT_MOVE_ERROR_EMPTY;
 }
 
-/* Compute the index that each register holds; -1 for threads that the layout does not have. Also compute the smallest possible size of dimensions
- * whose size is unknown. */
+/* Compute the index that each register holds; -1 for threads that the layout does not have, and for registers outside a masked array. Also compute
+ * the smallest possible size of dimensions whose size is unknown. */
 SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_owner *owner, int lanes, int warps,
                                          int blocks) {
   int64_t point[SETT_ANY_DIMS], value[SETT_ANY_DIMS], i, registers = owner->size[0];
@@ -2853,8 +2854,8 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
   }
 }
 
-/* Set dimensions of unknown size to the other layout's size. If the layout's values are integers (pair), split them into indices of the other
- * layout's dimensions, the first of which is the fastest. */
+/* Extend dimensions of unknown size to the other layout's size, if that is larger. If the layout's values are integers (pair), split them into
+ * indices of the other layout's dimensions, the first of which is the fastest. */
 SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owner *owner,
                                         const settp_layout_owner *other, int64_t count) {
   int64_t size = 1, *split, i;
@@ -2909,7 +2910,8 @@ SETT_INLINE sett_move_table settp_layout_owner_table(sett_map_arena *arena, cons
   return table;
 }
 
-/* Check that each block moves its elements as the first block does. If an element moves to another block, the answer is no. */
+/* Check that each block moves its elements as the first block does; otherwise the error is SETT_MOVE_ERROR_BLOCKS. If an element moves to another
+ * block, the answer is no. */
 SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                            int blocks, sett_move *move) {
   int64_t size = 1, held = (int64_t)a->lanes * a->warps * a->registers,

@@ -1793,8 +1793,8 @@ SETT_INLINE void settp_notation_sort(settp_notation_flat *flat, int64_t *beside)
   }
 }
 
-/* Remove leaves that do not change the value: those with size 1 or stride 0. If `domain` is not NULL, it holds the stride of each leaf in the domain.
- * Strides are integers of at least 0. */
+/* Remove leaves that do not change the value: those with size 1 or stride 0. A negative stride is an error. If `domain` is not NULL, it receives
+ * the strides in the domain of the leaves that stay. */
 SETT_INLINE void settp_notation_moving(settp_notation_work *work, settp_notation_flat *flat, int64_t *domain) {
   int64_t prefix = 1;
   int i, count = 0;
@@ -1891,9 +1891,9 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* Return the inverse of the leaves whose strides name a place below `path` (outermost first). The result has one mode for each place directly below
- * `path`. Places that only leaves of size 1 name are included; the entry of these leaves in `domain` is 0. `open` is as in
- * settp_notation_left_inverse; NULL asks for the right inverse. */
+/* Return the inverse of the leaves whose strides name a place below `path` (outermost first). The result has one mode for each place directly
+ * below `path`, also for places that only leaves of size 1 or without a positive stride name; the entry of these leaves in `domain` is 0. `open` is
+ * as in settp_notation_left_inverse; NULL asks for the right inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
                                                          int *open) {
@@ -3641,8 +3641,8 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
     for (in = 0; in < SETTP_NOTATION_IN_DIMS && !work->error; ++in)
       for (i = 0; i < tiling->count[in]; ++i)
         for (d = (int)gone; d < rank; ++d) tiling->basis[in][i][d] = tiling->basis[in][i][d + 1];
-    for (i = 0; i < tiling->count[SETTP_NOTATION_REGISTER] && !work->error;
-         ++i) { /* registers that advance along the same dimension become one group */
+    /* leave out the register bits that advanced only along the removed dimension */
+    for (i = 0; i < tiling->count[SETTP_NOTATION_REGISTER] && !work->error; ++i) {
       int64_t all = 0;
       for (d = 0; d < rank; ++d) all |= tiling->basis[SETTP_NOTATION_REGISTER][i][d];
       if (all == 0) continue;
@@ -3831,7 +3831,8 @@ SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, cha
   return count;
 }
 
-/* Set the role of the digits that `warp_dims` or `lane_dims` names; the last entry is the fastest. Return the product of their sizes, or 0. */
+/* Give `role` to the digits that an entry of `warp_dims` or `lane_dims` names; the last entry is the fastest. A positive entry adds a digit that
+ * numbers copies. Return 1 if the product of the sizes of these digits is `number`, 0 if it is not or an entry is not valid. */
 SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, const int64_t *dims, int role,
                                          int64_t number) {
   int64_t stride = 1;
