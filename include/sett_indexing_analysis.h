@@ -1681,7 +1681,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *aren
 
 /* ---- parts of an answer ---- */
 
-/* Return `count` results of an answer, from result `first` on, as a map. Constraints are included only if the results are those of the index. */
+/* Return `count` results of an answer, from result `first` on, as a map with the answer's constraints. */
 SETT_INLINE sett_map settp_analysis_part(const sett_analysis_answer *answer, int first, int count) {
   sett_map map = answer->all;
   if (map.kind != SETT_MAP_DEFINED) return map;

@@ -1062,7 +1062,7 @@ SETT_INLINE int settp_notation_total(int count, const int *bits) {
   return total;
 }
 
-/* Return the value of each output dimension for packed input bits. */
+/* Return the packed values of the output dimensions for packed input bits. */
 SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, uint64_t bits) {
   uint64_t value = 0;
   int i;
@@ -3641,8 +3641,8 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
     for (in = 0; in < SETTP_NOTATION_IN_DIMS && !work->error; ++in)
       for (i = 0; i < tiling->count[in]; ++i)
         for (d = (int)gone; d < rank; ++d) tiling->basis[in][i][d] = tiling->basis[in][i][d + 1];
-    /* leave out the register bits that advanced only along the removed dimension */
-    for (i = 0; i < tiling->count[SETTP_NOTATION_REGISTER] && !work->error; ++i) {
+    for (i = 0; i < tiling->count[SETTP_NOTATION_REGISTER] && !work->error;
+         ++i) { /* leave out register bits that advanced only along the removed dimension */
       int64_t all = 0;
       for (d = 0; d < rank; ++d) all |= tiling->basis[SETTP_NOTATION_REGISTER][i][d];
       if (all == 0) continue;
