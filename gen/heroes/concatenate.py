@@ -3,7 +3,8 @@
 A concatenation becomes one nest for each operand; elementwise ops and a bitcast may follow it. The nest of an operand
 writes only the elements of the result that come from this operand, so no thread tests which operand an element belongs
 to (`only_side` of gen/plan/partition.py). If the loop hero writes all these nests, one kernel contains them all: each
-nest has a range of the kernel's blocks. If the nests read the same data, each step computes one step of every nest.
+nest has a range of the kernel's blocks. On a CPU, nests that read the same data and have the same number of blocks run
+at the same time: if their loops are equal, each step computes one step of every nest; otherwise their blocks alternate.
 Other kernels, for example that of a transposed operand, stay separate.
 """
 

@@ -239,8 +239,8 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
 
 
 def _lanes(device: Device, staged: Staged, length: int, moved: bool) -> int:
-    """Return the number of elements in a vector. A vector is a cache line if elements are only moved; otherwise it is a
-    register of 32-bit elements. The number is smaller if the run is shorter.
+    """Return the number of elements in a vector. A vector is a cache line if elements are only moved; otherwise it has
+    the device's number of lanes. The number is smaller if the run is shorter.
     """
     lanes, least = (staged.lanes, 2) if moved else (device.lanes, device.lanes // 2)
     while lanes > length and lanes > least:

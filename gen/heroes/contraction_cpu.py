@@ -287,7 +287,7 @@ class ContractionCpuRecord:
     tile_units: maximum number of units in a tile (0: the units of a block).
     ahead: true if each step of a tile prefetches units into L1. The prefetch distance is one chunk.
     far: distance to the units of the next chunk, which tiles prefetch into L2 (0: no such prefetch).
-    far_lines: true if the next chunk's units are contiguous, so that whole cache lines are prefetched.
+    far_lines: true if the next chunk's units are contiguous, so that tiles prefetch successive cache lines.
     every: number of steps of a tile that are unrolled together. If `far` is not 0, they prefetch one cache line.
     overlap: number of columns that the last unit shares with the unit before it.
     cells: the loops over the cells of windows.
@@ -361,8 +361,8 @@ class ContractionCpuRecord:
         return distance_text(distance, self.leads[1])
 
     def far_text(self, next_unit: str, step: Digit) -> str:
-        """Return the C arguments of a tile's call that describe its prefetches of the next chunk: their distances, and
-        the number of steps for each prefetch.
+        """Return the C arguments of a tile's call that describe its prefetches of the next chunk: the prefetch
+        distance, its increase from step to step, and the number of steps for each prefetch.
         """
         every, by, name, shift, last = self.every, self.of_units(step.units), "steps", "0", ""
         if self.far_lines:
@@ -552,12 +552,13 @@ def _is_whole(nest: Contraction, context: Context) -> bool:
 
 
 def _batch(nest: Contraction) -> int:
-    """Return the size of the batch: the number of products that have both operands for themselves."""
+    """Return the size of the batch: the number of products that share no operand with each other."""
     return math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
 
 
 def _is_skinny(nest: Contraction, context: Context) -> bool:
-    """Return true if there are so few rows that the other operand is read directly, not packed, at memory throughput.
+    """Return true if there are so few rows that the operand `units` is read in place, at memory throughput, and not
+    copied to a panel.
     """
     numbers, panels, rows = context.device.contraction_cpu, context.device.panels, nest.row.size
     if nest.next_unit != nest.unit and nest.wide != 0:

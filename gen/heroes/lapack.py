@@ -1,8 +1,8 @@
 """The lapack hero (kernel emitter): it calls routines of the LAPACK library by their C symbols, in target c only. Each
 matrix of the batch has one work-item.
 
-LAPACK's arguments are column-major matrices in the buffers of results or in scratch memory. Operands are copied there
-before the call; a result with another layout is copied from there after the call.
+LAPACK's arguments are column-major matrices in the buffers of results or in scratch memory. Operands are copied to
+these matrices before the call. A result with another layout is copied from scratch memory after the call.
 """
 
 from __future__ import annotations

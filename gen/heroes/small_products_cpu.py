@@ -75,7 +75,7 @@ class Overlap:
     behind: number of elements of the next row in a vector.
     whole: the first step of the sum whose vector would extend beyond the end of its matrix. It is the number of steps
         if no vector does.
-    shift: C function that moves a row from the end of a vector to its beginning ("": there is no such step).
+    shift: C function that moves a row from the end of a vector to its beginning ("": no step needs it).
     join: C function that puts the end of a row before the next row, in one vector.
     """
 

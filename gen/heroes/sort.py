@@ -151,7 +151,7 @@ class SortedRows:
 
 
 class SortWriter:
-    """Writes the C functions and expressions that read, compare and pack elements of the operands."""
+    """The writer of C functions and expressions that read, compare and pack elements of the operands."""
 
     def __init__(self, nest: Whole, context: Context, index_type: str) -> None:
         self.nest, self.d, self.index_type = nest, context.target, index_type

@@ -223,7 +223,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         else:
             how = "indices" if order.bits <= 32 else "keys"
         parted = how == "words" and context.device.wide and rows.count == 1 and rows.size >= max(
-            numbers.parted, numbers.parts * numbers.sampled + 1)  # the sample must include elements of the last part
+            numbers.parted, numbers.parts * numbers.sampled + 1)  # the sample must reach the last part of the row
         long = word is not None and word.one and word.bytes * rows.size > numbers.held_bytes > 0
         if parted or how == "words" and long:
             how = "ranges"
