@@ -32,8 +32,8 @@ def texts_of(name: str) -> "Iterator[Tuple[Dict[str, str], Dict[str, Any]]]":
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_access_is_reached(name: str) -> None:
-    """For each access, some work-item and some step satisfy the conditions around the access. Its place is then inside
-    the buffer.
+    """For each access, some work-item and some step satisfy the conditions around the access, with an offset of at
+    least 0 in the buffer.
     """
     for texts, manifest in texts_of(name):
         for view in ("opencl", "cuda", "c", "c plain"):

@@ -400,7 +400,9 @@ def test_sums_pass_between_launches(tmp_path: Path, first: str, second: str, kin
     ("if (p0[g * 16] > 1.0f) s0[g] = p0[g];", "not proved"),        # data decide which work-groups write
 ])
 def test_a_launch_that_writes_some_sums_again(tmp_path: Path, between: str, kind: str) -> None:
-    """The last launch reads the sums of the first launch only where the launch between them writes nothing."""
+    """The last launch is proved to read the sums of the first launch only if the launch between them surely writes
+    nothing to their array.
+    """
     meant = launched(tmp_path, [(FIRST, 1), (between, 1), (SECOND, 16)])
     assert (meant[-1].kind == "proved") == (kind == "proved"), [each.text() for each in meant]
 

@@ -48,7 +48,9 @@ def test_sample() -> None:
 
 
 def test_verdicts_are_judged() -> None:
-    """A verdict is a failure if the kernel is not proved and not listed, or if it is listed, but proved or refuted."""
+    """A verdict is a failure if the kernel is not proved and not listed, or if it is listed, but proved or refuted. A
+    kernel that is listed for a solver's time may be proved.
+    """
     key = "loops", "p", "c", "k"
     for kind, reason, wrong in (("PROVED", None, ""), ("UNKNOWN", None, "not listed"), ("UNKNOWN", "why", ""), ("REFUTED", None, "not listed"),
                                 ("REFUTED", "why", "not proved"), ("PROVED", "why", "is proved, but listed"),

@@ -87,7 +87,7 @@ def test_prints(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_form(folder: str) -> None:
-    """Each README is short and names the folder's files. There is a build file, and no file is unused."""
+    """Each README is short and names the folder's files. There is a build file or a main.py, and no file is unused."""
     text = (EXAMPLES / folder / "README.md").read_text()
     prose = re.sub(r"^```.*?^```\n", "", text, flags=re.M | re.S)
     assert prose.startswith("# ") and 8 <= len(prose.splitlines()) <= 30, len(prose.splitlines())

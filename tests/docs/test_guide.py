@@ -128,7 +128,9 @@ def test_names_of_heroes() -> None:
 
 
 def test_interface() -> None:
-    """The guide explains all members of a hero's interface, in at most 310 lines of at most 120 columns."""
+    """The manual in gen/heroes/hero.py explains all members of a hero's interface. The guide, gen/README.md, has at
+    most 310 lines of at most 120 columns.
+    """
     members = {name for name, _ in inspect.getmembers(Hero) if not name.startswith("_")}
     assert members == set(re.findall(r"`Hero\.(\w+)`", OF_HERO))
     assert TEXT.count("\n") <= 310 and max(map(len, TEXT.split("\n"))) <= 120

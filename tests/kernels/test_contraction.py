@@ -407,7 +407,7 @@ def test_panels_of_groups(machine: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="SKIP: no clang")
 def test_matrix_instructions_of_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """clang's macros for these instructions have other names than gcc's."""
+    """Products use matrix instructions (AMX) with clang, too, whose macros for them have other names than gcc's."""
     texts = {name: dot(f"{t}[33,70]{{1,0}}", f"{t}[70,40]{{1,0}}", f"{result}[33,40]{{1,0}}", ROWS).replace(
         "HloModule e", f"HloModule {name}") for name, t, result in (("floats", "bf16", "f32"), ("bytes", "s8", "s32"))}
     for (name, text), word in zip(texts.items(), ("tdpbf16ps", "tdpbssd")):
@@ -1211,8 +1211,8 @@ def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatc
 
 @pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
 def test_complex_numbers_beside_a_batch(b: str, d: str, tmp_path: Path) -> None:
-    """Batches of complex products agree with the reference if each matrix of one operand is a single column, in a
-    dimension of size 1.
+    """Batches of complex products agree with the reference if an operand has only one dimension besides the batch and
+    the sum, and this dimension has size 1.
     """
     text = dot("c64[2048,3,1]{2,1,0}", b, d, "lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={0}, rhs_contracting_dims={0}")
     agree({"e": text}, "c", "cpu", tmp_path)

@@ -224,8 +224,8 @@ def test_other_keys() -> None:
 
 
 def test_scratch() -> None:
-    """One operand is sorted in its result's buffer. Several operands share one scratch array of words, which is on the
-    stack if it is short.
+    """One operand needs no scratch array of the caller, except in the embedded profile. Two operands with one key share
+    an array of 64-bit words. Two keys need four arrays. Short arrays are on the stack.
     """
     for text, wanted in (
         (sort(["f32"], [1 << 20], 0, comparator(["f32"], 1)), "1 row in 2 parts, ranges, digits of 11 bits"),

@@ -725,7 +725,8 @@ def test_sett_examples() -> None:
 
 
 def test_sett_no() -> None:
-    """A single "no" has exit status 1 and begins with "no", "different" or "not decided". In a batch the status is 0.
+    """An answer "no" begins with "no", "different" or "not decided". The exit status is 1 for a single command with
+    this answer, and 0 for a batch.
     """
     cases = [("map", "equal", "(d0) -> (d0), domain: d0 in [0, 3]", "(d0) -> (d0), domain: d0 in [0, 4]"), ("map", "inverse", "(d0) -> (d0 * 2), domain: d0 in [0, 3]"),
              ("map", "injective", "(d0) -> (d0 floordiv 2), domain: d0 in [0, 3]"), ("map", "covers", "(d0) -> (d0), domain: d0 in [0, 3]", "0..4"),
@@ -800,7 +801,9 @@ def edits(a: str, b: str) -> int:
 
 
 def test_sett_nearest() -> None:
-    """For a misspelt verb (one letter inserted, removed, changed or swapped) the suggested verb is one edit away."""
+    """For a misspelt verb (one letter inserted, removed, changed or swapped), the suggested verb is one such edit away,
+    or begins with the misspelt word.
+    """
     named = {group: sorted({line.split()[1] for line in sett("help", group).stdout.splitlines() if re.match(r"\w+ [a-z]", line)}) for group in GROUPS}
     words = [(group, wrong) for group, names in named.items() for name in names if len(name) > 3
              for wrong in (name[:1] + name[2:], name[:1] + "q" + name[1:], name[:2] + "q" + name[3:], name[:1] + name[2:3] + name[1:2] + name[3:]) if wrong not in names]
