@@ -78,7 +78,7 @@ def test_explained_without_a_statement(target: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("name", ["cpu", "pocl-cpu", "opencl-gpu", "sm_80"])
 def test_what_is_chosen_is_accessed(name: str) -> None:
-    """The accesses that a schedule announces for a kernel are exactly those in the kernel's text."""
+    """The accesses that a loop or transpose schedule announces for a kernel are exactly those in the kernel's text."""
     device, seen = DEVICES[name], 0
     for file in sorted((ROOT / "tests/kernels").glob("*.hlo")):
         for fusion, choices, context in pipeline.choices(programs.program(run.load(str(file))), device.language, name):

@@ -42,7 +42,9 @@ def test_lanes(size: int, lanes: int) -> None:
 
 @pytest.mark.parametrize("size, lanes", [(4, 16), (8, 8), (12, 4), (5, 16)])
 def test_rows_of_lanes(size: int, lanes: int) -> None:
-    """The rows of a small product use vectors whose lanes are all used, unless the whole product is one vector."""
+    """A row of 8 or 12 columns of a small product uses vectors whose lanes are all used. For 4 or 5 columns, a vector
+    of 16 lanes contains several rows.
+    """
     one = f"s64[{size},{size}]"    # f32 products of these sizes are written without loops
     text = vectors(c_text(f"HloModule m\nENTRY e {{ a = {one} parameter(0)  b = {one} parameter(1)\n"
                           f"ROOT c = {one} dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}\n"))
