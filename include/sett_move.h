@@ -1471,7 +1471,8 @@ SETT_INLINE const char *settp_move_indent(const settp_move_text *text) {
   return text->form == SETT_MOVE_C ? "    " : "  ";
 }
 
-/* Write the registers of `b` whose values come from the same thread. Registers that come from shared memory in some threads are left out. */
+/* Write the registers of `b` whose values come from the same thread. In a plan with shared memory, these are only the registers that have one
+ * source register in all threads; the others go through the memory. */
 SETT_INLINE void settp_move_own(settp_move_text *text, unsigned char *ready) {
   const sett_move *move = text->move;
   int32_t reg[SETT_MOVE_THREADS_MAX];

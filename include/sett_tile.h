@@ -2919,10 +2919,10 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
          sett_tile_bytes(shape) >= 0;
 }
 
-/* Compare everything that can be compared without visiting elements: their number, their type, the size of the memory. Write the answer. Return 1 if
- * it is final: a comparison failed, or a shape has no size. Return 0 if the positions of the elements must be compared, too. `flags` says what must
- * be equal (SETT_TILE_SAME_BITS, ..). If the elements of the two shapes differ in size and `flags` allows it, the memory is measured in positions
- * instead of bytes. */
+/* Compare everything that can be compared without visiting elements: their number, type and bits, the memory space, the prefix, the number of
+ * parts, the size of the memory. Write the answer. Return 1 if it is final: a comparison failed, or a shape has no size. Return 0 if the positions of
+ * the elements must be compared, too. `flags` says what must be equal (SETT_TILE_SAME_BITS, ..). If the elements of the two shapes differ in size and
+ * `flags` allows it, the memory is measured in positions instead of bytes. */
 SETT_INLINE int settp_tile_counts_differ(const sett_tile_shape *a, const sett_tile_shape *b, int flags,
                                          sett_tile_answer *answer) {
   int64_t x = 0, y = 0;

@@ -466,8 +466,8 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
   return 1;
 }
 
-/* Draw `depth` moves (ops such as reshapes) of the given kinds. alternate: every second move is a reshape. The inverses
- * go to `back` unless it is NULL. */
+/* Draw `depth` moves (ops such as reshapes) of the given kinds. alternate: if transposes are among the kinds, no two
+ * moves of one kind follow each other. The inverses go to `back` unless it is NULL. */
 static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kinds, int alternate, int rank, int depth,
                               const char **back) {
   const char *unused;
@@ -494,7 +494,7 @@ static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_c
 }
 
 /* Draw harder bitcasts: the sizes have many odd factors, and reshapes alternate with transposes, so that no two
- * reshapes merge. */
+ * reshapes merge. One bitcast in six consists only of reshapes in one piece (see draw_reshape). */
 static inline void draw_turns(draw *r, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
@@ -674,7 +674,7 @@ static inline void draw_expressions(draw *r, int style, int constraints, draw_ch
   draw_one(r, style, constraints, 0, 0, c);
 }
 
-/* Draw two maps to be composed, both with ranges and runtime variables, which composition must keep apart. */
+/* Draw two maps to be composed. Both may have ranges and runtime variables, which composition must keep apart. */
 static inline void draw_pair(draw *r, int style, draw_chain *c) {
   int between = (int)draw_int(r, 1, 3), constraints = (int)draw_int(r, 0, 3);
   draw_clear(c);
@@ -732,7 +732,7 @@ static inline void draw_lattice(draw *r, draw_out *o, const draw_terms *t, int d
   }
 }
 
-/* Draw a minimum of sums with a common term that may cancel: min(a + s, b + s) - s, min(a, b) + max(a, b), a - max(a - b, c). */
+/* Draw minima and maxima with terms that may cancel, such as min(a + s, b + s) - s and min(a, b) + max(a, b). */
 static inline void draw_common(draw *r, draw_out *o, const draw_terms *t) {
   static const int64_t factors[] = {1, 1, 2, 3, 4, -1, -2};
   const char *a = draw_term(r, t), *b = draw_term(r, t), *s = draw_term(r, t);
@@ -756,7 +756,7 @@ static inline void draw_common(draw *r, draw_out *o, const draw_terms *t) {
   if (draw_one_in(r, 3)) draw_put(o, " %c %s", draw_one_in(r, 3) ? '+' : '-', draw_one_in(r, 2) ? s : a);
 }
 
-/* Draw a function of a minimum, or the minimum of a function of several terms. */
+/* Draw a function of a minimum or maximum, or the minimum or maximum of a function of several terms. */
 static inline void draw_monotone(draw *r, draw_out *o, const draw_terms *t) {
   static const char *const functions[] = {" floordiv %lld", " floordiv %lld", " * %lld",
                                           " ceildiv %lld",  " mod %lld",      " + %lld"};
