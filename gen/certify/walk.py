@@ -924,7 +924,8 @@ class Walk:
                 value = self._converted(value, of, initial.at)
                 if not isinstance(value, Number) or value.term is None or not value.term.is_constant:
                     raise Unknown("an initial value that is no constant", initial.at)
-                entries[at] = Number(of, value.term, False)
+                # an integer beyond the signed type's range may be the bits of a float: it is data, not an index
+                entries[at] = Number(of, value.term, value.term.constant >> of.bits - 1 > 0)
                 return
             else:
                 return

@@ -241,6 +241,22 @@ def test_structs_from_a_table(was: str, now: str, kind: str) -> None:
     assert found.kind == kind, found.line()
 
 
+BITS = "__constant__ unsigned long long bits[2] = {7ull, 13826050856027422720ull};\n"
+
+
+@pytest.mark.parametrize("body, kind", [
+    ("r0[g * 16 + t] = (float)__longlong_as_double((long long)(bits[t % 2]));", "PROVED"),
+    ("r0[g * 16 + t + (long long)(bits[t % 2]) % 2] = 1.0f;", "UNKNOWN"),
+    ("r0[g * 16 + t + (long long)(bits[0]) - 7] = 1.0f;", "PROVED"),
+    ("r0[g * 16 + t + (long long)(bits[1]) - 7] = 1.0f;", "UNKNOWN"),
+])
+def test_bits_in_a_table(body: str, kind: str) -> None:
+    """The bits of a negative float become a signed integer without a failure. As an index, this integer is not known.
+    """
+    found = verdict("cuda", CUDA_IDS + body + "\n", before=BITS)
+    assert found.kind == kind, found.line()
+
+
 PLACES = """int place[4][2];
 for (int k = 0; k < 4; ++k) {
   place[k][0] = (int)(t % 4) - k;
