@@ -4033,7 +4033,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     int inside[SETTP_MAP_SAMPLES], any = 0;
     e->points -= SETTP_MAP_SAMPLES * rows;
     /* write only variables that change in this block of points, or changed in the block before it */
-    for (first = next, next = variables - 1, j = 0; j < SETTP_MAP_SAMPLES; ++j) {
+    for (first = next, next = variables ? variables - 1 : 0, j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
       /* after the last point, any values will do, because they only fill the block of SETTP_MAP_SAMPLES points */
       for (i = first; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
