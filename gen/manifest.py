@@ -76,8 +76,9 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
 
 
 def distinct(computation: Computation) -> Dict[int, List[int]]:
-    """Return the parameters whose random values a check draws as indices of a scatter such that no two updates have the
-    same target. Each comes with the numbers that the check needs for this (`hlo.unshared_places`).
+    """Return the parameters that are the indices of a scatter with unique indices. A check draws their random values so
+    that no two updates have the same target. Each parameter comes with the numbers that the check needs for this
+    (`hlo.unshared_places`).
     """
     ways: Dict[int, List[int]] = {}
     for i in computation.instructions:
@@ -88,8 +89,8 @@ def distinct(computation: Computation) -> Dict[int, List[int]]:
 
 
 def in_order(computation: Computation) -> Dict[int, List[int]]:
-    """Return the parameters whose random values a check draws as indices and then sorts, because a scatter promises
-    sorted indices. Each comes with the numbers that the check needs for this (`hlo.in_order`).
+    """Return the parameters that are the indices of a scatter with sorted indices. A check draws random values for them
+    and sorts these. Each parameter comes with the numbers that the check needs for this (`hlo.in_order`).
     """
     ways = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions
             if i.opcode == "scatter" and hlo.in_order(i)}
@@ -101,8 +102,9 @@ _KEEPS_DEFINITE = frozenset(["add", "copy", "divide", "multiply", "transpose"])
 
 
 def definite(computation: Computation) -> Dict[int, int]:
-    """Return the parameters for which a check prefers definite matrices, each with its number of rows. The operand of a
-    Cholesky factorisation, or the matrix of a triangular solve, is such a parameter, or a few ops compute it from one.
+    """Return the parameters for which a check prefers definite matrices, each with its number of rows. Such a parameter
+    is the operand of a Cholesky factorisation or the matrix of a triangular solve, or a few ops compute this matrix
+    from the parameter.
     """
     found: Dict[int, int] = {}
     waiting = [i.operands[0] for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]
@@ -124,9 +126,9 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 
 def points(index: str, partition: Partition) -> int:
-    """Return an upper bound of the number of different results of a map: the product of the sizes of the variables that
-    its results depend on. A runtime variable is a value that is read from an array; in its place, the variables of the
-    index at which it is read count.
+    """Return an upper bound of the number of different results of a map: the product of the sizes of the variables on
+    which its results depend. A runtime variable is a value that is read from an array. Instead of it, the variables of
+    the index at which it is read are counted.
     """
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()

@@ -273,8 +273,8 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
            excess: bool) -> "Tuple[List[Choice[Any, Any]], Context]":
-    """Return the choice for each nest of a fusion, and the context, which has the buffers between its kernels. No C
-    code is written yet.
+    """Choose a hero, a schedule and an index type for each nest of a fusion. Return these choices and the context, which
+    has the buffers between the fusion's kernels. No C code is written yet.
     """
     nests = plan.nests
     between = {root.buffer for nest in nests for member in nest.undivided()

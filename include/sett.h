@@ -1239,7 +1239,7 @@ SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, cons
   return form;
 }
 
-/* Compute the value of a layout at a point. This works for all forms. */
+/* Write the value of a layout at a point to `value`. The form may be of any kind. Return 0 if the value does not exist or overflows, else 1. */
 SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *layout, const settp_layout_form *form,
                                        int flat, const int64_t *point, int64_t *value) {
   if (form->kind != SETTP_LAYOUT_FORM_VALUES) return settp_layout_form_value(form, point, value);
@@ -1265,8 +1265,8 @@ SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *la
   }
 }
 
-/* Remove inputs of size 1 and, if `named` is 1, sort inputs with names in the order register, lane, warp, block. A form of values does not change.
- * */
+/* Remove inputs of size 1 and, if `named` is 1, sort inputs with names in the order register, lane, warp, block. A form of the kind VALUES is left as
+ * it is. */
 SETT_INLINE void settp_layout_form_tidy(settp_layout_form *form, int named) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
   int from[SETT_ANY_DIMS], to[SETT_ANY_DIMS], i, k, count = 0;
@@ -1325,7 +1325,7 @@ SETT_INLINE int64_t settp_layout_form_first(const settp_layout_form_digit *a, in
   return -1;
 }
 
-/* Compare two forms. Return a no with the first point that differs, a yes, or neither if the forms do not decide it. */
+/* Compare two forms. Return a yes, a no with the first point at which they differ, or neither if the forms do not decide it. */
 SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, settp_layout_form *b, int first) {
   sett_any_answer answer = settp_layout_any_say(1, 0, "yes");
   int i, j, k, o, in, carry = 0, order[SETT_ANY_DIMS];

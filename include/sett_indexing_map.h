@@ -5508,7 +5508,8 @@ SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice
   settp_map_lattice_sort(x);
 }
 
-/* Convert a maximum of minima into a minimum of maxima of the same leaves. The maxima are in `meet`. Return 0 if there are too many. */
+/* Convert x, a maximum of minima, into a minimum of maxima of the same leaves. Each set of leaves in out->meet then stands for a maximum. Return 0
+ * if there are too many maxima. */
 SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lattice *out) {
   settp_map_lattice from;
   int i, j, k, ok = 1;
@@ -5528,8 +5529,8 @@ SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lat
 
 enum { SETTP_MAP_LATTICE_MAKE, SETTP_MAP_LATTICE_FIND, SETTP_MAP_LATTICE_COUNT };
 
-/* Return the form op(a, b). If `how` is SETTP_MAP_LATTICE_FIND, return SETTP_MAP_NONE if this atom does not exist yet. If it is
- * SETTP_MAP_LATTICE_COUNT, a and b are numbers of leaves: return their sum. */
+/* Return the form op(a, b). If `how` is SETTP_MAP_LATTICE_FIND, return SETTP_MAP_NONE if this atom does not exist yet. If `how` is
+ * SETTP_MAP_LATTICE_COUNT, a and b are not forms but the numbers of leaves of two forms: return their sum. */
 SETT_INLINE int32_t settp_map_lattice_node(settp_map_engine *e, int op, int32_t a, int32_t b, int how) {
   int32_t t;
   if (how == SETTP_MAP_LATTICE_COUNT) return a + b;
@@ -5552,8 +5553,8 @@ SETT_INLINE int32_t settp_map_lattice_chain(settp_map_engine *e, const settp_map
   return made;
 }
 
-/* Return the form that joins the sets of leaves in `meet` by op; inside a set, the leaves are joined by the other operation. Leaves that all sets
- * contain are factored out. If there are none, sets with a single leaf are joined first. If there are none of these, either, the leaf that most sets
+/* Return the form that joins the sets of leaves in `meet` by op; inside a set, the leaves are joined by the other operation. Leaves of x that are in
+ * all sets are factored out. If there are none, sets with a single leaf are joined first. If there are none of these, either, the leaf that most sets
  * contain is factored out of these sets. The other sets are joined by the same rules. */
 SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map_lattice *x, const uint32_t *meet,
                                             int meets, int op, int how) {
@@ -7897,8 +7898,8 @@ SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, 
   settp_map_fact_add(e, p, settp_map_interval_divide(settp_map_interval(low, high), k));
 }
 
-/* C7: narrow the digits F - m * q in p by the interval r of p. If d is not NULL, a digit of one variable narrows the variable's residue class. If d
- * is NULL, each narrowed digit is recorded as a fact. */
+/* C7: narrow the digits F - m * q in p, with q = F floordiv m, by the interval r of p. If d is not NULL, a digit of one variable narrows the
+ * variable's residue class. If d is NULL, each narrowed digit is recorded as a fact. */
 SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[p].count && !e->error; ++i) {
@@ -7949,8 +7950,9 @@ SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, i
   }
 }
 
-/* C9: return x if a constraint max(x, y) in [lo, hi] can be replaced by x in [*lo, *hi]. This is so if y is at most hi, and if y is below lo or the
- * bound lo is implied anyway. The same holds for min. Otherwise return SETTP_MAP_NONE. */
+/* C9: p is a maximum of x and y. Replace the constraint that p is in [*lo, *hi] by a constraint on x alone: return x, and write its bounds to *lo
+ * and *hi. Two conditions must hold: y is at most *hi; and either y is below *lo, or p is never below *lo. Both sides of p are tried as x. For a
+ * minimum, lower and upper bounds exchange their roles. Return SETTP_MAP_NONE if p is of another kind, or if the conditions hold for neither side. */
 SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *lo, int64_t *hi) {
   int32_t side[2];
   int count, op, j;

@@ -978,12 +978,12 @@ SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
  * SETT_TILE_UNKNOWN if elements have no size. The position is not checked. */
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
 /* Return 1 + the last position that holds an element, or 0 for an empty array. A copy may end there if it may leave out trailing padding. In a
- * coupled layout, return SETT_TILE_UNKNOWN if none of the last 16384 positions before those of L(n) holds an element. */
+ * coupled layout (see PLANS), return SETT_TILE_UNKNOWN if none of the last 16384 positions before those of L(n) holds an element. */
 SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
-/* Write the distance in bytes between adjacent elements along each dimension. After a yes, elements take whole bytes, and the first byte of
- * every element is the sum of index * stride. If the answer is not yes, all strides are -1. (To get the stride in elements of a single
- * dimension, apply sett_map_strides to the map that sett_layout_map in sett.h returns.) A dimension of size 1 gets stride * size of the next more
- * minor dimension (the bytes of an element if there is none), or 0 if this does not fit in 64 bits. */
+/* Decide if elements take whole bytes and each dimension has one stride, so that the first byte of every element is the sum of index * stride. After
+ * a yes, write the strides in bytes; otherwise, write -1s. (To get the stride in elements of a single dimension, apply sett_map_strides to the map
+ * that sett_layout_map in sett.h returns.) A dimension of size 1 gets stride * size of the next more minor dimension (the bytes of an element if
+ * there is none), or 0 if this does not fit in 64 bits. */
 SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
 /* Write the list of sizes after one step of a tile (SETT_TILE_COMBINED, ..). Tile 0 is the outermost. dims has room for SETT_TILE_MAX_LIST numbers.
  * Return the length of the list, or 0 if there is no such step. */

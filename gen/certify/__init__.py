@@ -14,7 +14,7 @@ For each launch of a kernel, a line says:
 The line also says `semantics proved`, `semantics refuted` or `semantics not proved (reason)`. PROVED stands beside `not
 proved`, too, because it is about the failures only.
 
-**Failures of a launch.** Each is proved impossible:
+**Failures of a launch.** PROVED means that each of these is impossible:
 
 - *bounds*: an access to a buffer, to shared memory or to a work-item's array is outside of it;
 - *wrap*: an index leaves the range of its type where its exact value matters: in a comparison, a division, a conversion
@@ -22,14 +22,15 @@ proved`, too, because it is about the failures only.
 - *races*: two work-items access the same element, at least one of them writes it, and no barrier orders the accesses.
   Atomic accesses do not race with each other;
 - *barriers*: a work-item reaches a barrier that another work-item of its group does not reach;
-- *all written*: no launch of the program writes some element of a result, or of an array between launches. A result
-  that overwrites a parameter in place may leave elements as they are.
+- *all written*: an element of a result, or of an array between launches, is written by no launch of the program. A
+  result that overwrites a parameter in place may leave elements as they are.
 
-**Failures of a program.** A program is a list of calls. Their order and the loops around them are read from the host's
-text. Each of these failures is proved impossible:
+**Failures of a program.** A program is a list of calls of kernels. Their order and the loops around them are read from
+the host's text. PROVED means that each of these failures is impossible, too:
 
-- *read before written*: a call reads an element of an array between calls before it is written, or after another array
-  that shares its bytes in the arena was written. So arrays that are in use at the same time do not overlap;
+- *read before written*: a call reads an element of a result, or of an array between launches, before the element is
+  written. If another array that shares bytes with the array is written, the array counts as unwritten again. So arrays
+  that are in use at the same time do not overlap;
 - *read after overwritten*: a call reads an element of a parameter after a result in the same memory overwrote it.
 
 **Semantics.** This is proved for each element of a result that a kernel writes: the parameters' elements from which the
@@ -63,24 +64,27 @@ A proof of semantics assumes that the kernel has no races.
   of values of a launch, and the processor time.
 - Scatters, select-and-scatters, sorts and top-k. Data select the places that they write, and `ops.py` does not have
   these ops.
-- Results that atomic operations combine. The walks do not follow values that other work-items change in memory.
-- Reductions by several operations together, such as a mean with a variance. Their operands are no multiset.
+- Results that atomic operations combine. The package does not follow values that other work-items change in memory.
+- Reductions that combine values by several operations, such as a mean with a variance. Their result is no sum or
+  product, so it is not enough to compare the operands as a multiset. Reductions that only compare and select can be
+  proved.
 - Programs with loops or branches, types of less than a byte, and arguments that are a part of a larger buffer.
 - Kernels with a loop that a break or a return may leave.
-- A constant that selects between two operands. The text may read one of them, or both.
+- Selects whose predicate is a constant. The text may read only the selected operand, or both operands.
 
 **Refuted or unknown.** If the package does not know a part of the text, the kernel is UNKNOWN. It is REFUTED only by a
 counterexample that fulfils both of these conditions:
 
-- The counterexample consists of ids, steps of loops, and at most the integer at one place of a parameter, of 32 or 64
-  bits. Any integer may be there. Integers at two places do not refute, because HLO may say that they are sorted or
-  different.
+- The counterexample gives values to ids, to steps of loops, and to at most one integer in memory. This integer has 32
+  or 64 bits and is an element of a parameter, so the caller may pass any value. A counterexample with two such integers
+  does not refute, because HLO may say that they are sorted or different.
 - The text's own terms confirm it. With its values, the conditions around the access hold, and the access is outside of
   the buffer, or both accesses touch the same element (for *read after overwritten*: in this order).
 
 Unwritten elements are found without a solver: the written places are counted or enumerated. A kernel is also UNKNOWN
-if a query exceeds the limits of `smt.py`, for example if the last tile overlaps the tile before. The walk does not
-follow some constructs, which make a kernel UNKNOWN. Among them are:
+if a query exceeds the limits of `smt.py`, for example if the last tile overlaps the tile before. `walk.py` executes the
+text symbolically; this is called the walk. It does not follow some constructs, which make a kernel UNKNOWN. Among them
+are:
 
 - assembly with instructions;
 - leading dimensions that the caller passes;
@@ -104,9 +108,11 @@ that are not proved, each with the reason.
 
 - the values of results;
 - that registers and shared memory are written before they are read, except for values whose semantics are proved;
-- that all lanes reach a shuffle, except if a lane takes a pointer from another lane;
+- that all lanes reach a shuffle. Only if a lane takes a pointer from another lane, it is proved that the other lane
+  reaches the shuffle;
 - that a kernel that updates an array in place leaves the other elements unchanged;
-- which array a call reads, if two have the same place and size.
+- that a call reads the right one of two arrays that have the same place and size at different times: the package does
+  not distinguish the two.
 
 **Tests by mutants.** `ninja certify-mutants` (`tests/certify/mutants.py`) changes one constant, operator, guard, bound
 of a loop, or barrier of a text. It compares the verdict with a run of the changed text on the CPU. The run observes

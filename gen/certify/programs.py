@@ -4,7 +4,7 @@ The order is read from the host's text: from the function that calls or launches
 of a loop is followed twice, so that the second time shows what the first has overwritten.
 
 - *read before written*: a call reads an array between kernels, or a result, and not all of the array was written
-before. A write to another array that shares bytes with it in the arena makes it unwritten again.
+before. If another array that shares bytes with the array is written, the array counts as unwritten again.
 
 - *read after overwritten*: a call reads an element of a parameter after a result in the same memory was written to the
 element's place.

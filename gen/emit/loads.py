@@ -211,8 +211,9 @@ class Loads(Accesses):
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
-        """Write the code that loads and transposes the rows of a tile, before the loop over its registers. Return the
-        register of the current iteration.
+        """Write the code that loads the rows of a register tile and transposes them, before the loop over the tile's
+        registers. Return the register of the loop's current iteration. If a tile is loaded in several turns
+        (`Schedule.turns`), write only the load of one turn; templates/kernels/transpose_cpu.j2 transposes the rows.
         """
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
         assert pitch is not None

@@ -3,6 +3,9 @@
 A causal mask keeps a score if the index of the query is at least the index of the key, and replaces it by a constant
 otherwise. The condition compares affine functions of indices, so the algebra can tell where scores are discarded. A
 product need not compute the discarded elements (gen/plan/strips.py).
+
+The entry function of a partition is the body of a kernel. It computes the elements at one index. The maps of this file
+are from this index.
 """
 
 from __future__ import annotations
@@ -19,9 +22,8 @@ OPPOSITE = {"GE": "LT", "LT": "GE", "GT": "LE", "LE": "GT", "EQ": "NE", "NE": "E
 
 
 def discarded(value: Instruction, partition: Partition) -> "Set[str]":
-    """Return maps that show where elements of `value` are discarded. Each maps the index of the partition's entry
-    function to an integer. If one of the integers is negative, no root of the partition depends on the element of
-    `value` that is read at this index.
+    """Return maps from the entry function's index to an integer. If one of the integers is negative, no root of the
+    partition depends on the element of `value` that is read for this index.
     """
     entries: Dict[Tuple[Instruction, str], Entry] = {
         (entry.instruction, entry.map): entry for entry in partition.entry.body.entries}
@@ -53,8 +55,8 @@ def discarded(value: Instruction, partition: Partition) -> "Set[str]":
 
 
 def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> "Set[str]":
-    """Return maps from the index of the entry function to an integer. If one of the integers is negative, the predicate
-    that `read` reads at this index is the opposite of `truth`.
+    """Return maps from the entry function's index to an integer. If one of the integers is negative, the predicate that
+    `read` reads for this index is the opposite of `truth`.
     """
     entry = entries.get((read.source, read.map))
     if entry is None or entry.callee is not None or entry.regions:
@@ -78,8 +80,8 @@ def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[I
 
 
 def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> Optional[str]:
-    """Return the integer that is read, as an expression in the index of the entry function. Return None if it is not a
-    sum of indices and constants, or if an index or a sum may leave the range of its type.
+    """Return the integer that is read, as an expression in the variables of the entry function's index. Return None if
+    it is not a sum of indices and constants, or if an index or a sum may leave the range of its type.
     """
     source, of = read.source, dtypes.TABLE[read.source.shape.leaves()[0].dtype]
     if of.kind not in ("sint", "uint"):
@@ -104,7 +106,7 @@ def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, 
 
 
 def _map(read: Read, term: str) -> str:
-    """Return the map from the index of the entry function to the value of an expression."""
+    """Return the map from the entry function's index to the value of `term`, an expression in its variables."""
     variables = algebra.info(read.map).variables
     box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in variables)
     return algebra.simplify(f"({', '.join(v.name for v in variables)}) -> ({term}), domain: {box}")

@@ -236,8 +236,8 @@ class Evaluations(Partition):
         return time
 
     def _again(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
-        """Return, for each function, the number of repeated entries (values in its code) if all functions that are not
-        stored are inlined. Of several copies of an entry, all but the first are repeated.
+        """Return, for each function, the number of values in its code that are copies of an earlier value, if all
+        functions that are not stored are inlined.
         """
         entries: "Dict[Function, int]" = {}
         again: "Dict[Function, int]" = {}
@@ -248,8 +248,8 @@ class Evaluations(Partition):
 
     def _inline(self, function: Function, callees: "Sequence[Function]", entries: "Dict[Function, int]",
                 again: "Dict[Function, int]") -> None:
-        """Set entries[function] to the number of entries of a function into which `callees` are inlined, and
-        again[function] to the number of repeated entries among them.
+        """Set entries[function] to the number of values in the code of `function` if `callees` are inlined, and
+        again[function] to the number of these values that are copies of an earlier one. Both are at most MOST_ENTRIES.
         """
         sites = self.work[function].sites
         entries[function] = self.work[function].entries + sum(entries[callee] * sites[callee] for callee in callees)

@@ -14,12 +14,14 @@ from gen.targets.tools import ROOT, c_compiler, hipcc
 
 class Hip(cuda.Gpu):
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
-        """Return the atomic function; HIP has no atomic maximum or minimum of signed 64-bit integers."""
+        """Return None for a maximum or minimum of signed 64-bit integers, for which HIP has no atomic function. Otherwise
+        return the same as for CUDA.
+        """
         return None if dtype == "s64" and op in ("maximum", "minimum") else super().atomic(op, dtype, sums_only)
 
     def union_word(self, name: str, kind: str, size: int, dtype: str) -> Tuple[str, List[str]]:
-        """Return the type of the words of a union and its declaration. Words are vectors of the union's elements,
-        because clang would keep a union of 32-bit words and other elements in memory instead of registers.
+        """Return the type of a union's words, and the lines that declare this type. Words are vectors of the union's
+        elements, because clang would keep a union of 32-bit words and other elements in memory instead of registers.
         """
         if bits(dtype) == 32 or size == bits(dtype) // 8:
             return kind, []

@@ -250,7 +250,9 @@ ENTRY e {{ a = {operand_shape} parameter(0)
 @with_numpy
 @pytest.mark.parametrize("routine, dtype", [case for case in CASES if case[1] in PROVED])
 def test_other_results_do_not_pass(routine: str, dtype: str, folder: Path) -> None:
-    """A wrong result does not pass: in each result in turn, one element is changed by a hundredth of the largest."""
+    """A wrong result does not pass. In one result after the other, an element is changed by 1 (integers) or by a hundredth
+    of the largest element.
+    """
     fusions, functions = proved(dtype, folder)
     fusion = fusions[routine]
     random_ = np.random.default_rng(SEED)
@@ -280,7 +282,7 @@ def near(a: Any, b: Any, dtype: str) -> None:
 
 
 def in_order(a: Any, leaf: hlo.Shape) -> Any:
-    """Return an array from its memory, in the order of its dimensions."""
+    """Return an array with the dimensions of `leaf`. a: the array's elements, in the order of memory."""
     major = leaf.minor_to_major[::-1]
     return a.reshape([leaf.dims[d] for d in major]).transpose(np.argsort(major)) if major else a.reshape(())
 

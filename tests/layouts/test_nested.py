@@ -1,5 +1,5 @@
-"""Test IREE's nested layouts (text, both directions, maps, operations, fragments) against loops written from the
-definition, and against tables that IREE's code gave.
+"""Test IREE's nested layouts against loops written from the definition, and against tables that IREE's code gave. The
+tests cover the text, the element of a slot, the owners of an element, maps, operations and fragments.
 """
 
 from __future__ import annotations
