@@ -682,7 +682,9 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
         if total < bytes_of:
             return True, f"{total} of {bytes_of} bytes are written at most"
         if _points(writes) <= FEW_PLACES:
-            return _enumerated(writes, bytes_of)
+            lacks, why = _enumerated(writes, bytes_of)
+            if lacks or not why:
+                return lacks, why
         exact = total == bytes_of
         if exact and _apart(writes, solvers, quick=True):
             return False, ""
@@ -951,7 +953,7 @@ def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]"
     written = bytearray(bytes_of // unit) if bytes_of // unit <= 64 * MOST_POINTS else None
     points = _points(writes)
     if written is None or points > MOST_PLACES:
-        return False, f"some elements are written twice, and {points} places are too many to go through"
+        return False, f"no query decides it, and {points} places in {bytes_of} bytes are too many to enumerate"
     for access in writes:
         factor = access.unit // unit
         part = b"\1" * (access.width * factor)

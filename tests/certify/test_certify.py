@@ -241,6 +241,15 @@ def test_structs_from_a_table(was: str, now: str, kind: str) -> None:
     assert found.kind == kind, found.line()
 
 
+@pytest.mark.parametrize("more, kind", [(0, "PROVED"), (-4, "REFUTED")])
+def test_copies_of_large_arrays(more: int, kind: str) -> None:
+    """Few writes to an array that is too large to enumerate are still proved to cover it."""
+    count = 1 << 27    # floats in each of four parts
+    body = f"memcpy(r0 + number * {count}, p0 + number * {count}, {4 * count + more});"
+    found = verdict("c", body, elements=4 * count, threads=1)
+    assert found.kind == kind, found.line()
+
+
 BITS = "__constant__ unsigned long long bits[2] = {7ull, 13826050856027422720ull};\n"
 
 
