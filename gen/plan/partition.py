@@ -1,13 +1,13 @@
 """Divide a fusion into functions. In a function, one indexing map for each value says which element is computed.
 
-If all users of a value need it at the same index, it is computed where its users are computed. If they need it at
-different indices, it becomes a function, which is called at each index. Ops that only move data (transpose, slice,
-broadcast, ..) never become functions: they are composed into the maps of the reads. The code is therefore linear in the
-size of the graph.
+If all users of a value need it at the same index, it is computed where its users are computed. If they need it at a few
+different indices, it is computed once for each index. If there are more, it becomes a function, which is called at each
+index. Ops that only move data (transpose, slice, broadcast, ..) never become functions: they are composed into the maps
+of the reads. The size of the code is therefore linear in the size of the graph.
 
 The code of a function is divided into regions, which say when code runs: the body, the loop of a reduce, or the guarded
-code of an operand of pad or concatenate. The loop of a window, or of a sum of products, contains a guarded region for
-positions inside the base.
+code of an operand of pad or concatenate. The loop of a window, or of a sum of products, contains a guarded region. It
+runs for positions inside the base, the array over which the window moves.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gen.schedule import MOST_DIVISIONS
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
-# ops whose value is the first operand where the first operand's map is defined, and the second operand elsewhere (for
-# `tile` see gen/lower/tiled_layouts.py)
+# Ops that select between two operands. At an index where the first operand's map is defined, the value is the first
+# operand; elsewhere, it is the second operand. For `tile` see gen/lower/tiled_layouts.py.
 PADS = ("pad", "tile")
 # If a value is read at several indices, the code may compute it once for each index. This is the maximum number of
 # such repeated computations in one function.
@@ -41,8 +41,8 @@ STORED = "stored"    # attribute of a copy that is stored in a buffer, so that r
 
 @dataclass(frozen=True)
 class Runtime:
-    """A variable of a map whose value is read at run time and clamped to 0 .. last. The read is made in the region that
-    contains the entry to which the map belongs.
+    """A variable of a map whose value is read at run time and clamped to 0 .. last. The map belongs to an entry. The
+    value is read in the region that contains this entry.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Region:
     # the names of the loop variables, outermost first; only for a loop, and for a guard inside a loop
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
-    runtimes: "Tuple[Runtime, ...]" = ()               # in a read and a guard: the runtime variables of `step`
+    runtimes: "Tuple[Runtime, ...]" = ()               # in a read and a guard: the runtime variables of the map `step`
     step: str = ""    # the map from the entry's index to the operand's index, with the variables `runtimes`
     owner: "Optional[Entry]" = None     # the entry whose operand is read in this region
 
@@ -151,7 +151,7 @@ class Root:
     output: int
     map: str
     scratch: bool = False
-    # the map to the index where the element is written; "" if that is `map`. It contains runtime variables.
+    # the map to the index where the element is written, with runtime variables; "" if `map` gives this index
     at: str = ""
     # the runtime variables of the map `at`
     starts: "Tuple[Start, ...]" = ()
@@ -397,7 +397,8 @@ class Partition:
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
                  inline: int = INLINE, cuts: "Optional[Dict[Instruction, int]]" = None,
                  given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
-        """Decide for all values on which the roots (the arrays that the kernel writes) depend where they are computed.
+        """Decide in which region or function each value is computed. The values are those on which the roots depend,
+        and the roots are the arrays that the kernel writes.
 
         inline: the maximum number of repeated computations in one function. A value that is needed at several indices
             is computed once for each index. If that would exceed this number, the value becomes a function instead.
@@ -432,8 +433,8 @@ class Partition:
             self._use(self.scalar_read(scalar), self.entry.body)
 
     def _place_values(self) -> None:
-        """Decide for each used value in which regions or functions it is computed; users are decided before their
-        operands. Then sort the entries of each region by their order in the computation.
+        """Decide in which regions or functions each used value is computed. Users are decided before their operands.
+        Then sort the entries of each region by the order of their instructions in the computation.
         """
         order = order_of(self.computation)
         waiting: "List[int]" = []
@@ -453,7 +454,7 @@ class Partition:
         return self._resolve(scalar, self.entry.nowhere, 0, self.entry)
 
     def starts(self, root: Root) -> "Tuple[Runtime, ...]":
-        """Return the runtime variables of the map to the index where a root is written."""
+        """Return the runtime variables of `root.at`, the map to the index where the root is written."""
         return tuple(Runtime(name, self.scalar_read(scalar), last) for name, scalar, last in root.starts)
 
     def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
@@ -483,7 +484,7 @@ class Partition:
         return compose(entry.map, step)
 
     def _bind(self, entry: Entry, kind: str) -> Region:
-        """Return the region in which an entry reads its operand at an index that is known only at run time. Start
+        """Return a region in which an entry reads its operand. The index of this read is known only at run time. Start
         indices that are constants become part of the map.
         """
         instruction, function = entry.instruction, entry.region.function
@@ -587,7 +588,7 @@ class Partition:
             self._use(self.operand(entry, operand, inner), inner or region)
 
     def _keep_read(self, entry: Entry, region: Region) -> None:
-        """Remove the region's runtime variables that do not occur in the map of its read."""
+        """Remove the region's runtime variables that the map of its read does not use."""
         index = self.operand(entry, 0, region).map
         names = set() if index == EMPTY else {name for of in algebra.info(index).results for name in of.variables}
         region.runtimes = tuple(runtime for runtime in region.runtimes if runtime.name in names)

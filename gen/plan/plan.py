@@ -51,8 +51,9 @@ class Key(NamedTuple):
 class Reduction(Nest):
     """A nest around reduces.
 
+    sides: the nests of the side results. These are as large as the operands and are written in the same pass.
     heroes: the reduces.
-    inputs: computes the operands of the reduces, and the results of `sides`, at an index of the operands.
+    inputs: computes, at an index of the operands, the operands of the reduces and the results of `sides`.
     space: the shape of the first operand. The other operands have the same dimensions.
     epilogue: computes the nest's results from the values of the reduces. `partition` computes the reduces as well.
     """
@@ -87,7 +88,8 @@ def key_of(hero: Instruction) -> Key:
 
 def stops(instruction: Instruction) -> bool:
     """Return true if a value must be stored, because its elements must not be computed again at each read. That holds
-    if an element is computed from several elements, if the graph says that the value is stored, and for a scatter.
+    for a scatter, for an element loop, for a value that the graph marks as stored, and if each element is computed from
+    several elements.
     """
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
@@ -109,7 +111,7 @@ def value_root(root: Instruction, output: int, number: int, scratch: bool = Fals
 
 def is_free(reduce: Instruction) -> bool:
     """Return true if a reduce may combine its elements in any order, and partial results can start from a known
-    constant. A reduce whose order matters only if a value is a NaN counts, too.
+    constant. Return true also if the order matters only when an element is a NaN.
     """
     if reduce.opcode != "reduce":
         return False
@@ -221,8 +223,8 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
-    """Return the nest as a Reduction, which computes the given reduces. sides: nests whose results the same pass
-    writes.
+    """Return a Reduction that computes the given reduces and the results of `nest`. sides: nests whose results the same
+    pass writes.
     """
     computation, cuts = nest.partition.computation, nest.partition.cuts
     space = heroes[0].operands[0].shape

@@ -207,7 +207,7 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
               in_place: bool = False) -> Optional[Instruction]:
     """Return the product rewritten for register tiles, or as small products, or as a reduce. Return None if none of
-    them applies. in_place: true allows two forms in which the large operand is read where it is: products of few rows,
+    them applies. in_place: true allows two forms that read the large operand in place. These are products of few rows,
     and products whose work-items copy their columns to panels.
     """
     value = _small(x, product, operands, panels) or in_place and (
@@ -346,7 +346,8 @@ def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
 
 def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
     """Return two values with their elements interleaved along dimension d. of: an array of complex numbers, contiguous
-    along d, whose real and imaginary parts are these values. If given, the parts are read from this array in place.
+    along d, whose real and imaginary parts are these values; the parts are then read from this array in place. None if
+    there is no such array.
     """
     dims = both[0].shape.dims
     new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]
@@ -460,9 +461,9 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value that tiles load for an operand, if they add in type `kind`. If the operand is a conversion that
-    tiles make while they load, return the value before the conversion. Return None if tiles cannot load values of its
-    type.
+    """Return the value from which tiles load the operand `value`. kind: the type in which they add. If the operand is a
+    conversion that tiles make while they load, return the value before the conversion. Return None if tiles cannot load
+    values of the operand's type.
     """
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
@@ -479,8 +480,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        # With one row, a reduction is as fast. If the second condition holds, the sums of all lanes take more memory
-        # than the matrix. If the third holds, the product is small.
+        # The exceptions are: a single row, for which a reduction is as fast; a matrix that takes less memory than the
+        # sums of all lanes; and a small product.
         return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
@@ -528,8 +529,8 @@ def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
 def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
               panels: Panels) -> Optional[Instruction]:
     """Return a product with a long sum as a sum of products over parts of the sum. The parts become a batch dimension.
-    A long sum then has fewer roundings one after another, and threads can share it. Return None if the sum is short, or
-    if the results of all parts would be large.
+    Each part then has fewer roundings one after another than the long sum, and threads can share the parts. Return None
+    if the sum is short, or if the results of all parts would be large.
     """
     if dot.opcode != "dot":
         return None
@@ -601,9 +602,9 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
-    """Return the product with a transposed result layout, if its rows then fill their last vectors (units) better.
-    Return the product itself if this saves little, or if the result, which must then be copied to its own layout, is
-    not small compared with the operands.
+    """Return the product with a transposed result layout, if the result's rows then fill their last vectors (units)
+    better. The result must then be copied to its own layout. Return the product itself if the transpose saves little,
+    or if the result is not small compared with the operands.
     """
     found = contiguous(product) if product.opcode == "dot" else None
     sides = [Sides.of(product, k) for k in (0, 1)]
@@ -670,7 +671,7 @@ def _is_worth_it(product: Instruction, size: int, rows: int, panels: Panels) -> 
 
 
 def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> str:
-    """Return the reason why a product is too small for tiles; "" if it is not. size: the columns of a row. rows: the
+    """Return the reason why a product is too small for tiles; "" if it is not. size: the number of columns. rows: the
     number of rows.
     """
     unit, steps = LINE // dtypes.storage_bytes(_sum_type(product)), math.prod(loop_sizes(product))
@@ -727,8 +728,8 @@ def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
             panels: Panels) -> "List[Instruction]":
     """Return the operands with the dimensions [batch, kept, K / group, group]. K is the number of summands, and `group`
     is the number of adjacent summands (two of 16 bits or four of 8 bits) that one machine instruction multiplies and
-    adds. `kept` is the operand's dimension in the result. Return an empty list if tiles have no such instruction for
-    the operands' types.
+    adds. `kept` is the dimension of the operand that the result has too. Return an empty list if there is no such
+    instruction for the operands' types.
     """
     types = [narrow_type(operand.shape.dtype, _sum_type(dot)) for operand in operands]
     if not set(types) <= set(panels.groups):
@@ -798,8 +799,9 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
 
 
 def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Instruction:
-    """Return the operand with the dimensions [batch, kept, K / group, group]. `kept` is its dimension in the result.
-    The contracted dimensions become one of K elements, which is padded with zeros to a multiple of `group`.
+    """Return the operand with the dimensions [batch, kept, K / group, group]. `kept` is the dimension of the operand
+    that the result has too. The contracted dimensions are merged into one dimension of K elements, and zeros are
+    appended until K is a multiple of `group`.
     """
     order = (*sides.batch, *sides.kept, *sides.contracted)
     dims = tuple(value.shape.dims[d] for d in order[:len(order) - len(sides.contracted)])
@@ -845,9 +847,9 @@ def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction
 
 def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                      tiles: SharedTiles) -> "List[Instruction]":
-    """Return the operands of a convolution. They are copied, so that features become contiguous, if the base is
-    contiguous along the image and a window moves along it. Without the copy, each element of the base would be copied
-    to shared memory by itself, which takes as long as a copy of a whole word.
+    """Return the operands of a convolution, or copies in which the features are contiguous. They are copied if the base
+    is contiguous along a dimension of the image and the window moves along this dimension. Without the copy, each
+    element of the base would be copied to shared memory by itself. That takes as long as the copy of a whole word.
     """
     base, kernel = operands
     labels, window = product.attributes["dim_labels"], product.attributes["window"]
@@ -952,7 +954,7 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
     places, taps = math.prod(dims[d] for d in labels.out[2:]), math.prod(product.attributes["window"].size)
     groups, features = group_count(product), kernel.shape.dims[outputs]
     depthwise = product.attributes["batch_group_count"] == base.shape.dims[labels.lhs[0]] == features > 1
-    if depthwise:       # accept only operands that need no copy, because a copy takes longer than is saved
+    if depthwise:       # accept only operands that need no copy: a copy takes longer than the division into parts saves
         depthwise = _strides(base, labels.lhs[0]) and _strides(kernel, outputs) and features % (LINE // bytes_) == 0
     if groups > 1 and not depthwise or parts == 1 or read < panels.images_bytes or not 1 < places < taps:
         return None

@@ -155,8 +155,8 @@ def _stages(
     nests: "Sequence[Nest]",
     cuts: "Dict[Instruction, int]",
 ) -> "Optional[Rows]":
-    """Return the nests combined, with reductions across rows in `columns`. Return None if they do not have at least two
-    stages.
+    """Combine the nests of a group into one nest of stages. columns: reductions across rows, which are added to it.
+    Return None if there are fewer than two stages.
     """
     whole = _rows(name, group, cuts, columns) if len(group) + len(columns) > 1 else None
     if not whole or len(whole.stages) < 2:
@@ -236,8 +236,8 @@ def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
 
 
 def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """Return true if a nest needs a value that a nest outside the group computes from the group's totals. The nest
-    cannot be a stage of the group then.
+    """Return true if a nest depends on the group through a nest outside the group. The nest cannot be a stage of the
+    group then.
     """
     of = {member: other for other in groups for member in other}
     waiting = [member for member in needs[nest] if member not in group]
@@ -346,8 +346,7 @@ def _rows(
 class _Stage:
     """A Stage (a pass over a row) under construction.
 
-    row_values: the values of a row that later stages read, each with a Root, by which a kernel that goes over the rows
-        stores it.
+    row_values: the values of a row that later stages read, each with its Root in the index space of the rows.
     of_row: the values of a row, computed by earlier stages, that this stage reads.
     reads_kept: the values that earlier stages keep in registers and this stage reads.
     """
@@ -442,9 +441,9 @@ class _Stages:
             raise _Refused
 
     def _by_columns(self, nest: Reduction) -> str:
-        """Add a reduction across rows to the last stage. Return the map from the index of an element to the position of
-        the total into which the element is combined. Raise _Refused unless the reduction has one total for each
-        position within a row.
+        """Add a reduction across rows to the last stage. The reduction combines each element into one total. Return the
+        map from the element's index to the position of that total. Raise _Refused unless the reduction has one total
+        for each position within a row.
         """
         totals = nest.heroes[0].shape.leaves()[0]
         everyone = (*self.group, *self.columns)
@@ -470,8 +469,8 @@ class _Stages:
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """Return the Root of the same result for a kernel over the index space `to`. An index of `to` leads to the
-        element of the result at the same position in memory.
+        """Return the root for a kernel with the index space `to`. At an index of `to`, the kernel writes the element of
+        the result at the same position in memory.
         """
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 
@@ -489,7 +488,9 @@ class _Stages:
                                [*stage.of_row, *stage.reads_kept], self.space)
 
     def _totals(self, stage: _Stage) -> Partition:
-        """Return the partition whose roots a stage computes once per row: totals of reductions, and values of them."""
+        """Return the partition whose roots a stage computes once per row: totals of reductions, and values that depend
+        only on totals.
+        """
         partition = self._partition(
             f"{self.name}_totals{self.stages.index(stage)}",
             [*stage.row_writes, *stage.row_values.values()],
@@ -509,8 +510,8 @@ class _Stages:
         shape: Shape,
         scalars: "Sequence[Instruction]" = (),
     ) -> Partition:
-        """Return a partition in which the totals of earlier stages are known. Raise _Refused if it reads a total of
-        another row than the row of the position.
+        """Return a partition that reads the totals of earlier stages and does not compute them. Raise _Refused if a
+        total might belong to another row than the element that is computed from it.
         """
         partition = Partition(self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given],
                               scalars)
@@ -525,9 +526,8 @@ class _Stages:
     # ---- values per row, and values kept in registers ----
 
     def _of_row(self, partition: Partition) -> "Dict[Instruction, Root]":
-        """Return the values that depend only on the row and that a partition uses for the elements of the row: totals,
-        and values that are computed from totals only. Each comes with a Root, by which a kernel that goes over the rows
-        stores it.
+        """Return the values of a row from which a partition computes the row's elements: totals, and values that are
+        computed only from totals. Each comes with its Root in the index space of the rows.
         """
         once = _once(partition)
         alone: "Set[Instruction]" = set()       # values that depend only on totals
@@ -544,8 +544,8 @@ class _Stages:
         return roots
 
     def _kept(self, number: int) -> "List[Instruction]":
-        """Return the values that a stage reads from registers in which earlier stages keep them. A value is kept by the
-        first stage that computes it, if computing it costs at least KEPT_COST.
+        """Return the values that a stage does not compute, because earlier stages keep them in registers. The first
+        stage that computes a value keeps it if computing it costs at least KEPT_COST.
         """
         stage = self.stages[number]
         partition = self._inputs(stage)

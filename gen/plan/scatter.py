@@ -35,7 +35,7 @@ class Scatter(Nest):
         self.further = [self.indices]
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        return []       # every result is written at indices read at run time; other nests have written all elements
+        return []       # the nest writes only at indices that are read at run time; earlier nests write all elements
 
     def mapped(self) -> "List[str]":
         lines = [
@@ -102,7 +102,7 @@ def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
 
 
 def through(instruction: Instruction) -> Instruction:
-    """Return the value of which an instruction is a copy, or the instruction itself."""
+    """Return the source of a copy or of a chain of copies. If an instruction is no copy, return the instruction."""
     while instruction.opcode == "copy":
         instruction = instruction.operands[0]
     return instruction
@@ -127,7 +127,7 @@ def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
     """Return true if a result has the same bits in whatever order its updates are combined. A maximum of floats may
-    differ: of +0 and -0, or of several NaNs, the order decides which is the result.
+    differ: the order decides between +0 and -0, and between several NaNs.
     """
     return combined_by(combiner, k, count) not in (None,
                                                    "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")
@@ -135,7 +135,8 @@ def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
 
 def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
     """Return the values that may differ from run to run, because the updates of one element are combined in any order.
-    drawn: true if a check draws the indices, so that they may repeat even if the module says that they are unique.
+    drawn: true if a check draws the indices at random; they may then repeat although the module says that they are
+        unique.
     """
     differing: "Set[Instruction]" = set()
     for instruction in computation.instructions:

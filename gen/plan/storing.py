@@ -1,13 +1,14 @@
 """Choose the values that are stored in scratch buffers because that takes less time than computing them at each read.
 
-The choice concerns values that are read more often than they have elements, or by several nests. A step of a stencil is
-read at several indices of the next step. A value with few elements may be broadcast, or be the operand of a product.
-Such a value is either computed once and stored, or computed again at each read.
+The choice concerns values that are read more often than they have elements, or by several nests. For example, each step
+of a stencil computation is read at several indices by the next step. A value with few elements may be broadcast, or be
+the operand of a product. Such a value is either computed once and stored, or computed again at each read.
 
 `Evaluations` counts from the maps how often each value is computed. `Evaluations.nanoseconds` estimates the time of a
-choice for a class of devices. `chosen` decides value after value, operands before users. It stores a value if that
-takes less time than computing the value at each read, together with all values on which it depends and that are not
-stored. The estimate of the result is never above the estimate of storing all values, nor above that of storing none.
+choice for a class of devices. `chosen` decides about one value after another, operands before users. It stores a value
+if that takes less time than computing the value at each read. To compute it, all values on which it depends and that
+are not stored are computed as well. The estimate of the result is never above the estimate of storing all values, nor
+above that of storing none.
 """
 
 from __future__ import annotations
@@ -216,7 +217,7 @@ class Evaluations(Partition):
         """Return the estimated time of the whole computation in nanoseconds, if the functions in `stored` are stored.
         """
         counts, again = self.counted(stored), self._again(stored)
-        # factor by which a function's instructions cost more, because of the nest in which it is computed
+        # for each function that is not stored: the largest of its callers' factors, by which its instructions cost more
         factors: "Dict[Function, float]" = {}
         time = 0.0
         for function in self.functions:
@@ -326,7 +327,7 @@ class Evaluations(Partition):
 
 
 def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return, for each value that depends on reduces, the number of totals of the reduce with the most totals."""
+    """Return, for each value that depends on reduces in `ends`, the largest number of totals of such a reduce."""
     most: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         counts = [max(most.get(o, 0), o.shape.leaves()[0].elements if o.opcode == "reduce" and o in ends else 0)
@@ -383,7 +384,9 @@ def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) ->
 
 
 def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return, for each value, the maximum number of values in `cuts` on any path of operands that leads to it."""
+    """Return the level of each value. It is the maximum number of values in `cuts` on a path from the value to its
+    operands, their operands, and so on.
+    """
     level: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         level[instruction] = max((level[o] + (o in cuts) for o in instruction.operands), default=0)
@@ -391,7 +394,7 @@ def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[I
 
 
 def _known(computation: Computation) -> "Set[Instruction]":
-    """Return the scalars that depend only on constants. Compilers compute them."""
+    """Return the scalars that depend only on constants. A C compiler computes them at compile time."""
     known: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         if not instruction.shape.dims and instruction.shape.kind == "array" and (

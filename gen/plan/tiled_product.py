@@ -44,8 +44,8 @@ class Digit(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition under which an element of an operand is stored, and is not padding: a sum, which is affine in the
-    digits, is in [0, last].
+    """A condition under which an element of an operand is stored, and is not padding. It holds if 0 <= sum <= last. The
+    sum is affine in the digits.
 
     operand: the index of the operand.
     first: the value of the sum at the first element.
@@ -335,8 +335,8 @@ def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
 
 
 def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
-    """Return the digits. Neighbouring digits are merged into one if it has constant strides. order: the index of the
-    operand that has the rows, and the index of the operand that has the columns.
+    """Return the digits, after neighbouring digits are merged wherever the merged digit has constant strides. order:
+    the index of the operand that has the rows, and the index of the operand that has the columns.
     """
     worths = [(digit.size, (digit.position, *in_order(digit.strides, order), *digit.inside)) for digit in digits]
     return tuple(Digit(size, worth[0], (worth[1], worth[2]), tuple(worth[3:]))

@@ -149,7 +149,7 @@ def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) 
     known: "Dict[Tuple[object, int], str]" = {}
     for runtime in partition.starts(root):
         if known.setdefault((runtime.read, runtime.last), runtime.name) != runtime.name:
-            return False      # two variables have the same source, so a read cannot be matched with one of them
+            return False      # two variables have the same source, so it is unclear which of them a read uses
     bound = {runtime.name: known.get((runtime.read, runtime.last)) for runtime in bound_in(partition)}
     read, write = (compose(*pair) for pair in ((index, memory_map(buffer.shape)), (root.at, memory_map(root.shape))))
     if EMPTY in (read, write):

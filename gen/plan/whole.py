@@ -32,7 +32,7 @@ class Whole(Nest):
     """
 
     op: Instruction
-    operations: int     # approximate number of vector instructions in all, from which the number of threads follows
+    operations: int     # approximate total of vector instructions, which determines the number of threads
 
     @property
     def operands(self) -> List[Buffer]:
@@ -49,7 +49,9 @@ class Whole(Nest):
 
 
 def whole_of(computation: Computation) -> Optional[Instruction]:
-    """Return the op on whole arrays of which a computation consists; None if it contains other ops."""
+    """Return the only op of a computation, if that is an op on whole arrays. Iotas that number the elements of a sort
+    do not count as ops. Return None for other computations.
+    """
     root = root_of(computation)
     computed = places(root)
     return root if is_whole(root.opcode) and all(
@@ -57,9 +59,7 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 
 def places(op: Instruction) -> List[int]:
-    """Return which operands of a sort are iotas along the sorted dimension. They are integers, identified by operand
-    number.
-    """
+    """Return the numbers of those operands of a sort that are iotas of integers along the sorted dimension."""
     return [k for k, operand in enumerate(op.operands) if op.opcode == "sort" and operand.shape.dtype in PLACES
             and _counted(operand) == op.attributes["dimensions"][0]]
 

@@ -121,7 +121,7 @@ def _bound(lives: Sequence[Live], sizes: Sequence[int]) -> int:
     largest end of a buffer with a fixed offset if that is larger.
     """
     events = sorted([(live.begin, size) for live, size in zip(lives, sizes)]
-                    # of events at the same step, ends come first
+                    # at the same step, ends come before begins
                     + [(live.end, -size) for live, size in zip(lives, sizes)])
     ends = (live.offset + size for live, size in zip(lives, sizes) if live.offset is not None)
     return max(itertools.chain([0], ends, itertools.accumulate(change for _, change in events)))
@@ -264,8 +264,8 @@ def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], a
     of_lowest, of_first, of_last = lowest.__getitem__, first.__getitem__, last.__getitem__
     left = list(buffers.loads)
     pull = [load * weight for load, weight in zip(left, weights)]
-    # For each offset, `waiting` lists the unplaced buffers that could be placed there at the lowest. `levels` are these
-    # offsets in ascending order. When the lowest possible offset of a buffer rises, its old list keeps the stale entry.
+    # `waiting` maps an offset to the unplaced buffers whose lowest possible offset it is. `levels` are these offsets in
+    # ascending order. When the lowest possible offset of a buffer rises, its old list keeps the stale entry.
     waiting, levels = {0: list(range(len(sizes)))}, [0]
 
     def urgency(b: int) -> "Tuple[float, int]":

@@ -47,7 +47,7 @@ def program(module: Module, block: "Optional[Block]" = None) -> Program:
     def call(of: Fusion, operands: "Sequence[Value]", given: "Sequence[Array]") -> None:
         fusion, read = distinct.fusion(of, operands)
         for value in read:
-            if value is not None and value not in arrays:    # a constant within a tuple has no array yet
+            if value is not None and value not in arrays:    # a constant that is an element of a tuple has no array yet
                 constant = Array(value.producer.name, value.shape)
                 write(value, constant)
                 arrays[value] = constant
@@ -79,7 +79,7 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
     aliases = {} if straight else whole.aliases
     copies: List[Tuple[Array, Array]] = []
     for n, (array, result) in enumerate(zip(ends, results)):
-        # an array becomes only one of the results; further results are copies of it
+        # if several results have the same array, one of them becomes the array, and the others are copies of it
         node = written.pop(array, None)
         if n not in aliases and isinstance(node, Call) and array.shape == result.shape:
             array.name = result.name
@@ -95,7 +95,7 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
                donors: "Mapping[Array, Array]") -> "List[Tuple[Array, Array]]":
-    """Return additional copies, of parameters, that must be made before `copies`. A parameter needs one if an entry of
+    """Return additional copies of parameters. They must be made before `copies`. A parameter needs one if an entry of
     `copies` reads it after an earlier entry may have overwritten it. This entry is changed to read the additional copy.
 
     copies: pairs (source, result).

@@ -23,8 +23,8 @@ from gen.program.needed import Needed
 
 
 class Cutter:
-    """Divides computations. named: returns the fusion that computes what a computation computes, and the same fusion
-    for equal computations.
+    """Divides computations. named: returns the fusion that computes the results of a computation; equal computations
+    get the same fusion.
     """
 
     def __init__(self, filename: str, named: "Callable[[Computation, str, Dict[int, int]], Fusion]") -> None:
@@ -109,7 +109,9 @@ class _Cut:
         goals: List[Dict[Value, None]] = [{} for _ in range(len(self.steps) + 1)]
 
         def want(value: Value, at: int) -> None:
-            """Ensure that an array contains a value before segment `at`: it is given, or a segment computes it."""
+            """Ensure that an array contains a value before segment `at`. If the value has no array of its own, let a
+            segment compute it.
+            """
             if self._given(value):
                 self.read.add(value)
             else:
@@ -280,8 +282,8 @@ def _named_leaves(body: Computation) -> List[str]:
 
 def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":
     """If no iteration changes an array in a loop's state, remove the array from the state. The body then reads the
-    array that exists before the loop. Return the values in `arrays` whose arrays are results of the loop that were
-    removed with the state, each with the array from before the loop.
+    array from before the loop. That array also replaces the loop's result, which is removed too. Return, for each value
+    in `arrays` whose array is such a result, the array from before the loop.
     """
     same: Dict[Array, Array] = {}
     while True:

@@ -90,8 +90,8 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
     """Assign arrays to places. Copies that are not needed are marked in `steps`. If a step updates an array that is
     needed later, a copy of the array is inserted before the step.
 
-    local_bytes: the size of the largest array that should become a local variable, and is therefore not put into a
-    result.
+    local_bytes: arrays of at most this size should become local variables. A copy of such an array to a result of the
+    program therefore remains.
     """
     _keep_updated(program, steps)
     while True:
@@ -210,7 +210,7 @@ class Interference:
     def __init__(self, program: Program, steps: "Sequence[Step]") -> None:
         self.after: "Dict[Step, Set[Array]]" = {}
         self.with_: Dict[Array, Set[Array]] = {}
-        self.results: Dict[Array, Array] = {}      # for each result of a loop, the array of its state
+        self.results: Dict[Array, Array] = {}      # for each result of a loop, the array of the loop's state
         self._find(steps)
         self.before = self._steps(steps, {self._of(result) for result in program.results})
 
@@ -292,7 +292,7 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
     for step, n in numbers.items():
         for array in ((step.source, step.to) if isinstance(step, Move) else step.arrays):
             use(array, n)
-    for step, n in numbers.items():  # iterate over a dictionary and not a set, so that the order is that of the steps
+    for step, n in numbers.items():  # iterate over a dictionary and not a set, to keep the order of the steps
         for array in live.after[step]:
             use(array, n)
     return spans
@@ -314,7 +314,7 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
             made.append(launch)
         elif isinstance(step, Repeat):
             body = final(step.body, places, donors, copied)
-            if body or step.loop.trips is None:     # leave out a loop that does nothing and ends
+            if body or step.loop.trips is None:     # leave out a loop with an empty body and a known trip count
                 made.append(replace(step, condition=final(step.condition, places, donors, copied), body=body,
                                     predicate=places.owner(step.predicate)))
         elif isinstance(step, Switch):

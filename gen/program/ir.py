@@ -138,8 +138,8 @@ class Program:
         fusion itself.
     aliases: the indices of results that may be stored in a parameter's buffer, as the module says, each with the index
         of the parameter.
-    traced: true for a program of gen/program/trace.py. Such a program does not write all results: not those of nodes
-        that do not run.
+    traced: true for a program of gen/program/trace.py. Such a program does not write the results of nodes that do not
+        run.
     weights: the parameters that are large constants (gen/program/weights.py). The caller passes one pointer for all of
         them.
     prepared: the arrays that NAME_prepare fills and that a run only reads (gen/program/once.py).
@@ -176,8 +176,8 @@ class Program:
 
     @property
     def pointers(self) -> "Dict[Array, Tuple[int, int]]":
-        """Return, for each parameter, the index of its pointer and its offset from that pointer. The pointer to the
-        block of weights comes in place of the first weight.
+        """Return, for each parameter, the index of its pointer and its offset from that pointer. All weights share one
+        pointer, which takes the place of the first weight.
         """
         found: Dict[Array, Tuple[int, int]] = {}
         count, block = 0, -1
@@ -206,8 +206,8 @@ class Program:
         return len(self.body) == 1 and isinstance(self.body[0], Call)
 
     def with_symbols(self) -> "Program":
-        """Rename fusions, and return the program. No symbol may be another symbol followed by an underscore and more,
-        because the names of C functions are made from a symbol, an underscore and a suffix.
+        """Rename fusions, and return the program. No symbol may begin with another symbol and an underscore, because
+        the names of C functions are made from a symbol, an underscore and a suffix.
         """
         names = {fusion.name for fusion in self.fusions}
 

@@ -38,8 +38,8 @@ def most_of(shape: Shape) -> int:
 
 
 def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
-    """Return the program whose caller passes the leading dimensions of some arrays. names: these arrays, by the names
-    that error messages use.
+    """Return the program, changed so that its caller passes the leading dimensions of some arrays. names: these arrays,
+    by the names that error messages use.
     """
     if not names:
         return program

@@ -59,8 +59,8 @@ def _pred() -> Shape:
 
 
 def over(steps: Instruction) -> Computation:
-    """Return a computation of a predicate, which is true if an element has reached the limit. steps: the number of
-    iterations of each element.
+    """Return a computation of a predicate. It is true if at least one element has reached the limit. steps: the number
+    of iterations of each element.
     """
     to = Computation("over")
     shape = steps.shape
@@ -77,8 +77,8 @@ def over(steps: Instruction) -> Computation:
 
 
 def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Instruction) -> Instruction:
-    """Return the loop with three more values in its state: the limit, the number of iterations, and the number of
-    iterations of each element.
+    """Return the loop with three more values in its state: the limit, the loop's number of iterations, and the number
+    of iterations of each element.
     """
     condition, body = loop.called
     asked = element_loops.asked_of(condition)

@@ -1,7 +1,7 @@
-"""Find the leaves of a loop's or a branch's operands on which the wanted leaves of its result depend.
+"""Find the leaves of the operands of a loop or branch that its wanted results need.
 
 A loop inside a kernel depends on its whole state. Any other loop carries only values that are needed. A value is not
-needed if it is read only to compute its own next value, or the next values of others that are not needed. If the trip
+needed if only next values are computed from it: its own, or those of other values that are not needed. If the trip
 count is known, a counter that only the condition reads is not needed either.
 """
 

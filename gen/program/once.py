@@ -16,8 +16,8 @@ from typing import Callable, Collection, Iterator, List, Sequence, Set, Tuple
 from gen.program.ir import Array, Call, Loop, Node, Program, all_written, parts_of
 from gen.program.steps import Launch, Move, Repeat, Step, Switch, all_steps, leaves
 
-# A launch is not moved if it writes more than this number of bytes for each byte that it reads. Conversions write up to
-# 4.
+# A launch is not moved if it writes more than this number of bytes for each byte that it reads. A conversion writes up
+# to 4.
 GROWTH = 4
 SMALL_BYTES = 4096      # a launch that writes at most this number of bytes may be moved in any case
 
@@ -42,8 +42,8 @@ def with_lasting(program: Program) -> Program:
 
 
 def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> "List[Step]":
-    """Return the steps with launches moved in front of the loops that do not change what they read. stays: true for a
-    loop out of which nothing is moved.
+    """Return the steps. A launch is moved in front of a loop that does not change what the launch reads. stays: true
+    for a loop from which nothing is moved.
     """
     made: List[Step] = []
     for step in steps:
@@ -61,7 +61,7 @@ def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> 
 
 
 def _unchanging(loop: Repeat) -> "List[Launch]":
-    """Return the launches of a loop that compute the same in each iteration, in order."""
+    """Return, in order, the launches of a loop that compute the same values in each iteration."""
     changed = {array for step in all_steps([loop]) for array in _written(step)}
     candidates = _alone([loop], {loop.predicate, *loop.loop.ends})
     moved: List[Launch] = []
@@ -90,8 +90,8 @@ def prepared(program: Program, steps: "Sequence[Step]",
 
 
 def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
-    """Return the launches that may be moved. No other step may write the results of such a launch, no step may copy
-    them, and none of them may be in `others`.
+    """Return the launches that may be moved. No other step may write a result of such a launch, no step may copy a
+    result, and no result may be in `others`.
     """
     counts = Counter(array for step in all_steps(steps) for array in _written(step))
     fixed = {*others, *(array for step in leaves(steps) for array in (

@@ -28,7 +28,7 @@ def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Ar
 
 def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> "List[Set[int]]":
     """Return, for each launch, the earlier launches that must stay before it: those that use an array that the launch
-    uses too, if at least one of both launches writes the array.
+    uses too, if at least one of the two launches writes the array.
     """
     before: "List[Set[int]]" = []
     written: Dict[Array, int] = {}
@@ -47,8 +47,8 @@ def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> 
 
 
 def _greedy(before: "List[Set[int]]", uses: "List[Set[Array]]", sizes: "Dict[Array, int]") -> List[int]:
-    """Return a greedy order. Of the launches that may come next, it takes the one after which the fewest bytes are
-    alive, and among equals the first in the given order.
+    """Return an order that is chosen greedily: the next launch is the one after which the fewest bytes are alive. Ties
+    are broken by the given order.
     """
     left = Counter(array for arrays in uses for array in arrays)
     waiting, after = [len(needed) for needed in before], [[] for _ in before]   # type: List[int], List[List[int]]

@@ -67,7 +67,7 @@ def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
         for root in roots:
             if root.scratch and root.buffer not in inner:
                 of = known.get(root.value.name)
-                # leave out parameters: their values can be read without this buffer
+                # leave out parameters, because a part can read them without this buffer
                 same = of is not None and of.opcode != "parameter" and _shape_at(of, root.output) == root.shape
                 values[root.buffer] = Value(of, root.output) if of is not None and same else None
     return {value: buffer for buffer, value in values.items() if value}

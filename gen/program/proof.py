@@ -86,7 +86,7 @@ class _Walk:
                     self.write(state, array)
             elif isinstance(step, Move):
                 self.read(state, step.source)
-                if not step.source.shape.bytes:     # perhaps no step has written an array of 0 bytes
+                if not step.source.shape.bytes:     # an array of 0 bytes may have never been written
                     continue
                 state.means[step.to] = state.means[step.source]
                 if not step.left_out:

@@ -112,9 +112,9 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
 
 
 def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
-    """Return pairs of an operand and a result of a launch, such that the kernel and its maps allow the result to be
-    written over the operand. If an array is small enough to become a local variable in C, both must have the same type:
-    a compiler may move a load past a store of another type.
+    """Return pairs of an operand and a result of a launch. The kernel and its maps allow the result to be written over
+    the operand. If an array is small enough to become a local variable in C, both must have the same type: a compiler
+    may move a load past a store of another type.
     """
     kernel = launch.kernel
     if isinstance(kernel, Chain) or not kernel.overwrites:

@@ -235,8 +235,8 @@ def _counting() -> Computation:
 def _continuing(trips: Optional[int]) -> Computation:
     """Return a computation of two predicates: the loop continues; only the limit ends the loop.
 
-    A loop continues if the count is below the limit and the loop itself would continue. It would if the count is below
-    the trip count or, if the trip count is not known, if the loop's own predicate is true.
+    A loop continues if the count is below the limit and the loop itself would continue. If the trip count is known, the
+    loop itself would continue while the count is below it; otherwise, while the loop's own predicate is true.
     """
     to, number, pred = Computation("more"), array_shape("u32", ()), array_shape("pred", ())
     count, limit = _op(to, "parameter", number), _op(to, "parameter", number)

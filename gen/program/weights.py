@@ -54,8 +54,8 @@ def taken_out(program: Program, block: "Optional[Block]" = None) -> Program:
 
 @dataclass
 class _Packed:
-    """The bytes of a constant, row-major. literal: the constant's values; they are kept alive, so that no other object
-    gets their id.
+    """The bytes of a constant, row-major. literal: the constant's values; they are kept alive, so that Python gives
+    their id() to no other object.
     """
 
     literal: Sequence[int]
