@@ -21,7 +21,7 @@ from gen.plan.nest import BuildError
 from gen.run import bench, cost as costs
 
 Row = bench.Row
-# the tile that reads by tiles use if no layout has a tile
+# the tile size of reads by tiles, if no layout has a tile
 TILE = (8, 128)
 # the order of a read: along the last dimension, along the second to last one, or tile by tile
 READS = ("rows", "columns", "tiles")
@@ -34,7 +34,8 @@ class Layout:
     text: such as {1,0:T(8,128)}
     padding: the fraction of its bytes that is padding
     tile: its first tile, one size per logical dimension, or ()
-    walk: points (row, column) of a corner of the last two dimensions, in memory order, for the picture
+    walk: indices (row, column) near the start of the last two dimensions, in memory order; the page draws a line
+        through them
     """
 
     text: str
@@ -49,7 +50,7 @@ class Matrix:
     """The results of `gen bench --layouts`: copies between all pairs of layouts, and reads of each layout.
 
     report: the rows of all copies and reads
-    tile: the tile that a read by tiles reads at a time
+    tile: the size of the tiles in reads by tiles
     copies: the rows of copies, with the fields `from` and `to`
     reads: the rows of reads, with the fields `layout` and `by`
     """
@@ -154,8 +155,9 @@ def copy_text(source: Layout, to: Layout) -> str:
 
 
 def read_text(layout: Layout, order: str, tile: Sequence[int]) -> str:
-    """Return the HLO text of a read of every element. Each row, column or tile is combined by xor, which is exact in
-    any order. A tile that extends beyond the array is padded with zeros, which need no memory.
+    """Return the HLO text of a kernel that reads every element. It combines the elements of each row, column or tile
+    by xor, which is exact in any order. If tiles extend beyond the array, the text pads the array with zeros. The
+    zeros are not stored in memory.
     """
     dtype = layout.shape.dtype
     bits = "pred" if dtype == "pred" else f"u{dtypes.TABLE[dtype].bits}"
@@ -267,7 +269,7 @@ def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
 
 
 def ways(matrix: Matrix) -> List[str]:
-    """Return the kinds of reads that an array of this rank has."""
+    """Return the orders of READS that are measured; an array of rank 1 is read only by rows."""
     return [order for order in READS if matrix.shape.rank > 1 or order == "rows"]
 
 
@@ -286,7 +288,9 @@ def _command(words: Sequence[str], target: str, options: bench.BenchOptions) -> 
 
 
 def share(row: Row) -> Optional[float]:
-    """Return the throughput relative to the yardstick: the fastest copy, or, if little is written, the fastest read."""
+    """Return the kernel's throughput divided by that of the yardstick: the fastest copy or, if the kernel writes
+    little, the fastest read.
+    """
     return row.get("read_share" if row.get("yardstick") == "read" else "share")
 
 

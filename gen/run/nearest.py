@@ -1,5 +1,5 @@
-"""Decide whether a library's result or the kernel's is closer to the exact result, if they differ too much for the
-library to be timed.
+"""Decide whether a library's result or the kernel's is closer to the exact result. This is done if the two results
+differ so much that the library is not timed.
 
 The exact result is computed by the reference (gen/reference) of the same module with f64 in place of all narrower
 floats; explicit conversions still round.
@@ -29,9 +29,9 @@ def _narrow(i: Instruction) -> bool:
 
 
 def _lines(i: Instruction, inputs: bool) -> List[str]:
-    """Return an instruction as lines of text, with f64 in place of narrower floats. Constants and conversions keep
-    their types, so that they round as in the module, and are then converted to f64. So do parameters if `inputs` is
-    set.
+    """Return an instruction as lines of text, with f64 in place of narrower floats. Constants, conversions to less
+    than 64 bits and, if `inputs` is true, parameters keep their types, so that they round as in the module. Their
+    values are then converted to f64.
     """
     text = printer.print_instruction(i)
     rounded = i.opcode == "constant" or (i.opcode == "parameter" and inputs) or (

@@ -33,9 +33,10 @@ from gen.targets import RUNNERS, RunError, Runner, c_compiler
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
-# A check stops a loop of unknown trip count after a limited number of iterations, and then compares only calls. The
-# limit is ITERATIONS, or LAUNCHED_ITERATIONS on targets other than C. A loop inside a kernel has a lower limit if its
-# iterations would take more than ELEMENT_OPERATIONS operations over all elements. No limit is below FEWEST_ITERATIONS.
+# A check stops a loop of unknown trip count after a limited number of iterations. It then compares the calls that were
+# made, and not the result of the whole program. The limit is ITERATIONS, or LAUNCHED_ITERATIONS on targets other than
+# C. A loop inside a kernel has a lower limit if its iterations would take more than ELEMENT_OPERATIONS operations over
+# all elements. No limit is below FEWEST_ITERATIONS.
 ITERATIONS = 100000
 LAUNCHED_ITERATIONS = 1000
 ELEMENT_OPERATIONS = 10 ** 8
@@ -97,8 +98,8 @@ class Built:
 
     source: the whole program as one fusion
     library, number: the shared object that contains it, and its index there
-    traced: to check a program of several calls, a program made from `trace` (gen/program/trace.py) that returns the
-        results of all calls
+    traced: a program that returns the results of all calls, made from `trace` (gen/program/trace.py). A check of a
+        program of several calls runs it.
     oracle, oracles: the references of the whole program, and of its calls
     larger: true if arrays with leading dimensions are placed inside larger arrays
     """
@@ -106,7 +107,7 @@ class Built:
     folder: Path
     manifest: Manifest
     source: Any = None
-    problem: str = ""  # the reason why it cannot be run
+    problem: str = ""  # the reason why the program cannot be run
     library: Optional[str] = None
     program: Optional[Program] = None
     traced: "Optional[Built]" = None
@@ -308,8 +309,8 @@ def _compared(built: Built, traced: str) -> Compared:
 
 
 def _compared_calls(built: Built) -> Compared:
-    """Return the comparison of a traced program, in which each call is compared with its fusion's reference.
-    Iterations of loops are limited, to a number above all trip counts in the program's text.
+    """Return the comparison of a traced program. Each call is compared with the reference of its fusion. Loops are
+    stopped after a number of iterations that is higher than all trip counts in the program's text.
     """
     assert built.program and built.trace
     trace, seen = built.trace, built.trace.seen
@@ -347,7 +348,7 @@ def _compiled(command: Sequence[str], source: Path) -> str:
 
 def _compiled_once(command: Sequence[str], source: Path) -> str:
     """Compile a source that includes system headers only; return the path of the object. If $SETT_OBJECTS names a
-    folder, it caches objects there, by the source's text.
+    folder, this folder caches the objects. The key is a hash of the command and the source.
     """
     if not os.environ.get("SETT_OBJECTS"):
         return _compiled(command, source)
@@ -381,7 +382,7 @@ class KernelFile(NamedTuple):
     """A file of kernels.
 
     long: compile it with less optimisation
-    about: the target's entry in the manifest of one of its programs
+    about: the target's part of the manifest, of one of the programs in the file
     """
 
     path: Path
@@ -415,7 +416,7 @@ def _reference_level(source: Optional[Fusion], rounds: int) -> str:
 
 
 def _longest(computation: Computation) -> int:
-    """Return the number of ops of the longest computation among this one and those that it calls."""
+    """Return the number of ops of the longest computation: this one, or one that it calls directly or indirectly."""
     return max([len(computation.instructions), *(_longest(c) for i in computation.instructions for c in i.called)])
 
 
@@ -479,7 +480,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
     """Compile a program to a shared object in its folder; return the path.
 
     with_reference: include its references
-    rounds: the number of rounds of the check; 0: its size decides
+    rounds: the number of rounds of the check; 0: the size of the inputs decides
     """
     compile_fusions([built], target, with_reference, rounds)
     assert built.library
@@ -509,7 +510,7 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
               for source in _kernel_files(both, runner, folder / f"{stem}_kernels")]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
-            with jobs.held():  # an interrupt is delayed: the pool would not wait for a thread that has just started
+            with jobs.held():  # delay interrupts: after one, the pool would not wait for a thread that has just started
                 answers = pool.map(lambda step: step(), steps)
             objects = list(answers)
         except KeyboardInterrupt:

@@ -72,8 +72,8 @@ def seconds_of(limit: child.Limit) -> List[int]:
 
 
 def launch_limit(target: str, options: Options, expected: float = 0) -> child.Limit:
-    """Return the limit of one launch: the user's limit if there is one, else LAUNCH_SECONDS for each processor, or ten
-    times the expected time if that is more.
+    """Return the limit of one launch: the user's limit if there is one. Otherwise, each processor may take
+    LAUNCH_SECONDS, multiplied by the runner's `patience`, or ten times the expected time if that is more.
     """
     if options.limit:
         return child.Limit.of(options.limit)

@@ -77,8 +77,8 @@ HOW = "--limit SECONDS sets what a launch may take"
 def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] = None, known: str = "") -> str:
     """Describe the end of a process that gave no complete answer.
 
-    process: the limit of the process
-    launch: the limit of each launch, which the user can set
+    process: the time limit of the process
+    launch: the time limit of each launch, which the user can set
     known: the cost of a launch, in words
     """
     known = (f"; {known}" if known else "") + (f"; {HOW}" if launch else "")

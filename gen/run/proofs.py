@@ -25,7 +25,8 @@ def check(fusion: Fusion) -> Optional[str]:
     """Return the first fault of a fusion's maps, in its plans for CPUs and for GPUs; None if there is no fault."""
     for of in dict.fromkeys(device.plan_class for device in DEVICES.values()):
         kernels = planned(fusion, of).nests
-        if any(isinstance(nest, Whole) for nest in kernels):    # maps do not describe the accesses of a Whole
+        # a sort or another op on whole arrays (`Whole`) has no maps that describe its accesses
+        if any(isinstance(nest, Whole) for nest in kernels):
             continue
         wrong = all_inside(kernels) or written_once(kernels, places(fusion, kernels))
         if wrong:
@@ -51,7 +52,9 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
 
 
 def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
-    """Return the given nests, then the nests that they combine, level by level."""
+    """Return lists of nests. The first list has the given nests. Each further list is the list before, in which the
+    members of each nest that combines others take its place.
+    """
     levels = [kernels]
     while any(nest.members for nest in levels[-1]):
         levels.append(divided(levels[-1]))
@@ -59,7 +62,7 @@ def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
 
 
 def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
-    """Return the size of each result and scratch buffer, in elements with padding."""
+    """Return the size of each result and scratch buffer: its number of elements, including padding."""
     sizes = {Buffer(Role.RESULT, n, shape, ""): tiled_layouts.positions(shape)
              for n, shape, _, _ in result_leaves(fusion.computation) if shape.elements}
     sizes.update({root.buffer: root.shape.elements for nest in kernels for _, root in nest.written_roots(True)
@@ -70,9 +73,9 @@ def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
 def _indices_inside(index: str, shape: Shape) -> bool:
     """Return true if the algebra proves that each index is inside its dimension.
 
-    The bounds of an index come from its own interval, and from the interval of each constraint plus the range of the
-    difference between index and constraint. If these bounds exceed the dimension, no point of the domain may have an
-    index in the excess.
+    Bounds of an index are its own interval and, for each constraint, the constraint's interval plus the range of
+    (index - constraint). If the tightest bounds are within the dimension, the index is inside. If they are not, the
+    algebra must prove that no point of the domain has an index between the dimension and the bounds.
     """
     info = algebra.info(index)
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
@@ -164,8 +167,8 @@ def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
 
 
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
-    """Return a fault unless the maps of the pieces together reach each of `room` positions exactly once (at most once
-    if `whole` is false).
+    """Return a fault unless the maps of the pieces together reach each position below `room` exactly once. If `whole`
+    is false, return a fault only if a position is reached more than once or is not below `room`.
     """
     digits = [strides(flat) if shape.elements > 1 else ((), ()) for shape, flat in pieces]
     weights = sorted({1, *(step for digit in digits if digit for step in _steps(*digit))})

@@ -27,7 +27,7 @@ class CheckResult:
     unbounded_nan: int = 0
     # unbounded elements that are integers or preds
     unbounded_integers: int = 0
-    # unbounded elements in rounds of moderate inputs
+    # unbounded elements in rounds of moderate inputs (gen/run/harness/data.h)
     unbounded_moderate: int = 0
     # the ops that make an interval unbounded, by their names in gen/bounds; overflow is not listed
     unknown: Sequence[str] = ()
@@ -78,7 +78,9 @@ def error_text(results: Sequence[CheckResult]) -> str:
 
 
 def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
-    """Return a text with the number of elements whose allowed interval is unbounded, their inputs, and the reasons."""
+    """Return a text about the elements whose allowed interval is unbounded: their number, how many of them had
+    ordinary inputs, and the reasons.
+    """
     nans, integers, ordinary, unbounded = (sum(getattr(r, name) for r in results) for name in
                                            ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
     numbers = ["overflow or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]

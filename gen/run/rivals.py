@@ -65,7 +65,7 @@ def _reduction(root: Instruction) -> Tuple[str, int]:
         and root.operands[2].opcode == "constant"
     ):
         if tuple(root.attributes["dimensions"]) == (values[1].attributes["iota_dimension"],):
-            # the sign bit of the initial value: argmax starts from the lowest value
+            # an initial value with the sign bit set is the lowest value, from which argmax starts
             lowest = literal_of(root.operands[2])[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)
             return ("argmax" if lowest else "argmin"), 1
     return "", 0
@@ -234,8 +234,8 @@ WHOLE = ("XLA:CPU",)  # the libraries that compile a whole fusion
 class Library:
     """A library.
 
-    command: starts its program
-    missing: the reason why it cannot run, instead of a command
+    command: the command that starts its program
+    missing: the reason why it cannot run; it then has no command
     """
 
     name: str

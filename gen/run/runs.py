@@ -81,7 +81,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     device, emulated = find_device(target, options), not runner_of(target).timed
     if not options.row_major and hlo.layout_note(module):
         options.say(f"{file}: {hlo.layout_note(module)}: --row-major reads and writes row-major files")
-    make_folder(Path(out_dir))      # if this fails, it does so before slow work
+    make_folder(Path(out_dir))      # before the slow work, so that an error is reported early
     with jobs.temporary_folder("sett_run_") as work:
 
         def relaid(path: Path, name: str, source: hlo.Shape, target: hlo.Shape) -> Path:

@@ -58,8 +58,8 @@ def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, S
 
 
 def of_function(function: from_jax.Lowered, file: str, fill_constants: Optional[int] = None) -> hlo.Module:
-    """Return the module of a JAX function in a Python file, named after the function. An error in its text also names
-    the Python line that it came from, if the text has it.
+    """Return the module of a JAX function in a Python file, named after the function. An error names the Python line
+    that made the faulty op if the module's text has this line, else the line in the module's text.
     """
     try:
         module = stablehlo.parse(function.text, file)

@@ -67,8 +67,8 @@ SPREAD_ROW = 128            # minimum length, in elements, of the rows over whic
 STRIDED_COST = 8            # cost of a byte of an access that is not contiguous; a byte of a contiguous access costs 1
 LAUNCH_BYTES = 1 << 20      # bytes that could be moved in the time of a kernel's launch
 
-# A value with several uses is stored, and not computed again, if a register of it takes at least this number of
-# instructions. (A store and a load take two, and the value occupies cache.)
+# A value with several uses is stored, and not computed again, if computing one register of it takes at least this
+# number of instructions. (A store and a load take two, and the value occupies cache.)
 KEPT_COST = 12
 # instructions for an element that is read alone: clamping its index, the address, the load, the insertion into a vector
 SCATTERED_COST = 24
@@ -76,7 +76,7 @@ SIDES_COST = 2              # instructions that choose between the two sides of 
 STEP_COST = 2               # instructions of one step of the sum of a product
 DIVISION_COST = 2           # instructions of one quotient or remainder in an index
 
-# maximum number of divisions in an index for a value with several uses to be computed again for each use
+# A value with several uses may be computed again for each use if its index has at most this number of divisions.
 MOST_DIVISIONS = 4
 # A result in tiles is cut into boxes of whole tiles and boxes of partial tiles (gen/lower/tiled_layouts.py) only if its
 # whole tiles have at least this number of elements.
@@ -91,8 +91,8 @@ WINDOW_STRIDE = 5
 # of the combinations.
 WINDOW_OVERLAP = 32
 
-# maximum stride, in elements, of a register's elements that are picked from whole vectors instead of loaded one by one
-# (slices with stride 2 to 4: f32 is 1.1 to 1.8 times as fast, u8 1.3 to 15 times)
+# Elements that are at most this many elements apart are picked from whole vectors; otherwise they are loaded one by one.
+# (Slices with stride 2 to 4: picking is 1.1 to 1.8 times as fast for f32, 1.3 to 15 times for u8.)
 PICKED_STRIDE = 4
 # If the condition of a guard differs between lanes, vectors are used only if the guarded index has a constant stride
 # along the lanes for at least this number of registers. (The stride changes, for example, at the end of a row.)
@@ -108,7 +108,7 @@ LOCAL_ARRAY = 4096          # chosen: maximum bytes of an array that is a local 
 # chosen: maximum number of work-groups of a kernel that is inlined into the program's function, if it accesses local
 #     arrays
 LOCAL_GROUPS = 8
-UNROLLED_STATEMENTS = 8     # maximum number of statements of a step whose loop over rows is unrolled
+UNROLLED_STATEMENTS = 8     # the loop over rows is unrolled if a step has at most this number of statements
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,11 @@ class Costs:
     rows: bool = True
 
 
-# two cores with 512-bit vectors, which execute three instructions on 16 elements per nanosecond, and memory outside L2
-# with a throughput of 25 GB/s
+# Two cores with 512-bit vectors. Together they execute three instructions on 16 elements per nanosecond. The memory
+# outside L2 has a throughput of 25 GB/s.
 CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0.01, cache=2 << 20, kernel=200)
-# a program's loop over few elements: the kernels of its body are one function, and their buffers are in registers or L1
+# Costs in a program's loop over few elements: the kernels of the loop's body are one C function, and their buffers are
+# in registers or in L1.
 SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, byte=0.1, cached_byte=0.1, cache=2 << 20, kernel=1, rows=False)
 SMALL_BYTES = 16384     # SMALL_COSTS apply up to this number of bytes of a call's parameters and results
 
@@ -146,8 +147,8 @@ SMALL_BYTES = 16384     # SMALL_COSTS apply up to this number of bytes of a call
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
 
 
-# minimum number of terms for a sum to be long enough for the inner loop of a tile. In a convolution, the terms at one
-# element of the window are the input features.
+# Minimum number of terms of a sum for the inner loop of a tile. In a convolution, these are the terms at one element of
+# the window: the input features.
 SHORT_SUM = 32
 # If a convolution's result has fewer rows than this at each position of the window, the positions may become rows of a
 # tile too.
@@ -191,11 +192,12 @@ class Panels(NamedTuple):
     part_steps: minimum number of steps in a part of a shorter sum. Such a sum is divided if there are at most
         few_results results and at least many_products multiplications (2T, in parts and in one part: f32 24x144x6272
         0.19 and 0.35 ms; 64x256x6272 0.72 and 1.1 ms).
-    turned_result: minimum ratio of the operands' elements to the result's for a product that is computed transposed, so
-        that more of its units are whole (f32 144x24x6272: 0.16 ms transposed, 0.20 ms otherwise).
-    whole_units: minimum ratio of the units of the result to the units of the transposed result for such a product.
-    images_bytes: minimum bytes of the operands of a convolution that sums over images, for the sum to be divided into
-        parts of these images.
+    turned_result, whole_units: a product is computed transposed, so that more of its units are whole, if the operands
+        together have at least turned_result times as many elements as the result, and the result has at least
+        whole_units times as many units as the transposed result (f32 144x24x6272: 0.16 ms transposed, 0.20 ms
+        otherwise).
+    images_bytes: a convolution that sums over images is divided into parts, each over some of the images, only if its
+        operands have at least this many bytes.
     images_share: minimum ratio of the operands' bytes to those of the parts' results (gradient of 3x3 weights, two
         images of 56x56, 1T: 64 to 64 features 3.0 ms in two parts, 3.6 ms in one; 128 to 128 features with stride 2, a
         ratio of 3.4, are not faster in parts).
@@ -203,8 +205,8 @@ class Panels(NamedTuple):
         product whose rows are pixels; else its rows are features. The weights are read in place. (Rows of pixels and of
         features, 1T: 512 to 2048 features of 49 pixels 2.49 and 1.85 ms; 960 to 160 features 0.23 and 0.24 ms. 2T: 512
         to 1024 features of two images of 196 pixels with stride 2 1.19 and 1.55 ms.)
-    complex_least: minimum number of rows, of columns and of steps with which a product of complex numbers becomes a
-        product of real numbers with copied operands (c64, 2T, converted and not: 512x512x512 7.7 and 271 ms;
+    complex_least: a product of complex numbers becomes a product of real numbers with copied operands if its rows,
+        columns and steps are each at least this many (c64, 2T, converted and not: 512x512x512 7.7 and 271 ms;
         8x1000x1000 5.4 and 10.1 ms; 4x1000x1000 7.6 and 5.8 ms). A smaller product becomes one that reads the larger
         operand in place (4x1000x1000: 0.29 ms, as loops 3.7 ms), unless it has fewer multiplications than least_steps
         (10000 products of 3x3: 1.5 ms, as loops 0.25 ms).
@@ -221,16 +223,17 @@ class Panels(NamedTuple):
         its own. Products with more rows use panels that all work-items share. (2T, with panels of their own and with
         shared panels: bf16 256x256x256 17 and 35 us; 512x512x512 0.143 and 0.163 ms; 1024x1024x1024 1.77 and 1.37 ms;
         64x4096x4096 2.3 and 4.3 ms; s8 512x512x512 0.054 and 0.073 ms; 64x4096x4096 1.4 and 2.4 ms.)
-    turned_share: minimum ratio of the larger operand's rows to the other operand's rows for a product that is computed
-        transposed, so that the larger operand, contiguous along the sum, is read in place (bf16 by 4096x4096, 1T,
-        transposed and not: 8 rows 1.5 and 3.15 ms; 64 rows 3.1 and 7.2 ms; 256 rows 10.6 and 15.9 ms).
-    turned_rows: minimum number of the other operand's rows for such a product of bf16 (without matrix instructions,
+    turned_share: a product whose larger operand is contiguous along the sum is computed transposed, so that this
+        operand is read in place, if it has at least this many times as many rows as the other operand (bf16 by
+        4096x4096, 1T, transposed and not: 8 rows 1.5 and 3.15 ms; 64 rows 3.1 and 7.2 ms; 256 rows 10.6 and 15.9 ms).
+    turned_rows: minimum number of rows of the smaller operand for such a product of bf16 (without matrix instructions,
         transposed and not: 8 rows 6.4 and 2.9 ms; 32 rows 11.8 and 17.6 ms; 8 rows of s8 1.8 and 9.8 ms).
     strip_rows: maximum number of rows of a product in a strip (gen/plan/strips.py); 0: no strips (attention of 8 heads,
         512 queries and keys, 64 elements: strips of 8 rows 4.80 ms, 16 rows 4.28 ms, 32 rows 4.27 ms, 64 rows 4.22 ms,
         without strips 5.63 ms; in OpenCL 64 rows 5.3 ms, without strips 7.7 ms; f32 1024x1024x64 with the maximum of
         each row, 1T: in strips 0.74 ms, without strips 0.99 ms, without the maximum 0.78 ms).
-    least_strips: minimum number of strips, which threads share, if they have at least least_strip_rows rows.
+    least_strips: minimum number of strips, so that each thread gets some; there are fewer if a strip would otherwise
+        have less than least_strip_rows rows.
     least_strip_rows: minimum number of rows of a product in a strip.
     strip_bytes: maximum bytes of a strip, so that it stays in L2.
     strip_operand_bytes: maximum bytes of the operand that a strip's rows share, so that it stays in L2.
@@ -282,9 +285,9 @@ class SharedTiles(NamedTuple):
     least_steps: minimum number of multiplications of a product.
     vector_steps: minimum number of multiplications of a product by a vector, which becomes a reduce.
     few_bytes: maximum bytes of an element for which a convolution's input is stored with contiguous features.
-    phases: maximum number of kernels of a convolution whose input is dilated. Each phase has a kernel. A phase
-        consists of the positions at which the same elements of the window are over elements of the input, while the
-        other elements are over holes.
+    phases: maximum number of phases of a convolution whose input is dilated; each phase is a kernel. At all positions
+        of a phase, the same elements of the window meet elements of the input; the other ones meet the holes between
+        them.
     """
 
     least_steps: int = 4096
@@ -310,7 +313,7 @@ class GpuTile(NamedTuple):
     thread_rows, thread_columns: size of a thread's part of it.
     steps: number of steps of the sum for which both operands are in shared memory at once.
     speed: throughput relative to the largest tile, if there are enough tiles of both sizes.
-    stages: number of stages in shared memory: one is multiplied while the others are copied.
+    stages: number of buffers for steps in shared memory; one is multiplied while the others are filled.
     """
 
     rows: int
@@ -332,17 +335,17 @@ class ContractionGpuNumbers:
     chosen.
     """
 
-    # Tiles, by bytes of a sum (throughput of f32 4096x4096x4096: 41.8 TFLOP/s; with 16 steps at once 37.0; with tiles
-    # of 64x64 and 8x4 sums for each thread 39.2, with 4x4 sums 31.7; with tiles of 32x32 26.7; of f64 with tiles of
-    # 64x64: 19.8 TFLOP/s with 8x4 sums for each thread, 15.9 with 4x4 sums).
+    # Tiles, by bytes of an accumulator (throughput of f32 4096x4096x4096: 41.8 TFLOP/s; with 16 steps at once 37.0;
+    # with tiles of 64x64 and 8x4 sums for each thread 39.2, with 4x4 sums 31.7; with tiles of 32x32 26.7; of f64 with
+    # tiles of 64x64: 19.8 TFLOP/s with 8x4 sums for each thread, 15.9 with 4x4 sums).
     tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
         4: (GpuTile(128, 128, 8, 8, 8, 1), GpuTile(64, 64, 8, 4, 16, 0.9), GpuTile(32, 32, 4, 4, 16, 0.6),
             GpuTile(16, 128, 4, 4, 16, 0.5)),
         8: (GpuTile(64, 64, 8, 4, 8, 1), GpuTile(32, 32, 4, 4, 8, 0.7), GpuTile(16, 64, 4, 4, 8, 0.7))})
     # Tiles for matrix instructions, by bytes of an element; a warp has 8 threads down and 4 across (throughput of bf16
     # 4096x4096x4096: 381 TFLOP/s; with twice the number of warps 297; with tiles of 128x64 257, of 64x64 199, of 256x64
-    # in two stages 289). Tiles of f64, and tiles of few rows or columns, are not timed. The latter take the time of
-    # reading the other operand.
+    # in two stages 289). Tiles of f64, and tiles of few rows or columns, are not timed. A product of few rows or
+    # columns takes the time of reading the larger operand.
     matrix_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
         size: (*large, GpuTile(16, 128, 2, 8, 64 // size, 0.25, 5), GpuTile(128, 16, 4, 4, 64 // size, 0.25, 5))
         for size, large in (
@@ -391,8 +394,8 @@ class ContractionCpuNumbers:
     # units: units of a block of columns for all other products.
     few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4, 7: 3, 8: 3})
     units: int = 4
-    # maximum number of units of a row for a block to have whole rows of the result (256 products of 64x64x64: 1.2 ms
-    # with one block for a row, 1.5 ms with two)
+    # A block has whole rows of the result if a row has at most this number of units (256 products of 64x64x64: 1.2 ms
+    # with one block for a row, 1.5 ms with two).
     whole_units: int = 4
     # A product of few rows reads the operand with the columns in place, at memory throughput. A block does
     # `skinny_chunk` steps of up to `skinny_units` units each, then continues with the next units, which were
@@ -440,7 +443,7 @@ class ContractionCpuNumbers:
     #     256x1024x1024 1.72 and 1.95 ms; f32 384x384x384 0.30 and 0.32 ms; f64 256x1024x1024 3.6 and 3.9 ms; 100 rows
     #     12.8 and 13.9 ms).
     # packed_chunk: steps of a panel (100 rows: 12.8 ms, with 256 steps 13.9 ms).
-    # row_tile: units of a tile in a block of whole rows whose number of units is no multiple of `units`.
+    # row_tile: units of a tile in a block of whole rows, if the number of units of a row is no multiple of `units`.
     # packed_least_rows: number of rows up to which panels are slower (f32 Mx3072x768, with panels and without: M = 16
     #     0.90 and 0.85 ms; M = 32 1.37 and 1.48 ms).
     # packed_ahead: prefetch distance in steps (64 rows, 1 thread: 22.5 ms, without prefetches 25.6 ms).
@@ -482,10 +485,11 @@ class ContractionCpuNumbers:
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
     # Units and steps of a panel of groups that a work-item copies. `panel_of_groups` is for products with at least
-    # `wide_groups` units in a row, which still have many work-items (bf16 64x4096x4096, 2 threads: 2.3 ms; with 4 units
-    # and 256 steps 3.0 ms). Other panels have up to `line_steps` steps and at most `panel_bytes`, so that they stay in
-    # L1, but at least one cache line of each row of the operand (2 threads, with one cache line and with two: bf16
-    # 128x128x128 3.7 and 4.9 us, 256x256x256 22 and 20 us, 512x512x512 144 and 161 us).
+    # `wide_groups` units in a row: these have many work-items although the panels are wide (bf16 64x4096x4096, 2
+    # threads: 2.3 ms; with 4 units and 256 steps 3.0 ms). Other panels have up to `line_steps` steps and at most
+    # `panel_bytes`, so that they stay in L1. But they have at least one cache line of each row of the operand (2
+    # threads, with one cache line and with two: bf16 128x128x128 3.7 and 4.9 us, 256x256x256 22 and 20 us, 512x512x512
+    # 144 and 161 us).
     panel_of_groups: Tuple[int, int] = (8, 128)
     panel_bytes: int = 32 << 10
     line_steps: int = 256
@@ -549,10 +553,10 @@ class ThreadsNumbers:
     # the same number as `tile_rate`, for matrix instructions, by the macro of these instructions (256x256x256, 1
     # thread: bf16 25 us, s8 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
-    # `core_bytes` for products by matrix instructions. A second thread reads the panels from the first one's cache,
-    # which takes some 20 us. Times in one and in two threads, whose panels one thread packs: bf16 256x256x256 25 and 47
-    # us, 320x320x320 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us. If
-    # the panels are not packed again, bf16 256x256x256 takes 14 us in two threads.
+    # `core_bytes` for products by matrix instructions. One thread packs the panels; a second thread reads them from the
+    # first one's cache, which takes some 20 us. Times in one and in two threads, with packing: bf16 256x256x256 25 and
+    # 47 us, 320x320x320 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us.
+    # If the panels are not packed again, bf16 256x256x256 takes 14 us in two threads.
     matrix_bytes: float = 30
     # `hand_over` for products by matrix instructions (bf16 256x256x256: 25 us in one thread, 14 us in two)
     matrix_hand_over: int = 12000
@@ -565,7 +569,7 @@ class LoopCpuNumbers:
     chunks: int = 64                    # maximum number of steps of a work-item
     scalar_chunks: int = 4096           # maximum number of steps of a work-item if a step is one element
 
-    # chosen: maximum number of elements that may be computed in vectors of fewer lanes than the device's
+    # chosen: vectors of fewer lanes than the device's may be used for at most this number of elements
     few_elements: int = 1024
     least_lanes: int = 4  # chosen: minimum number of lanes of vectors that have fewer lanes than the device's
 
@@ -585,8 +589,8 @@ class LoopCpuNumbers:
 
     # bytes of a row that are moved before those of the next row (this gains 0.03 to 0.05 of a copy's throughput)
     row_bytes: int = 512
-    # prefetch distance in bytes, in the order in which interleaved rows are read. Hardware prefetchers load blocks of
-    # rows that are larger than twice this distance.
+    # prefetch distance in bytes, in the order in which interleaved rows are read. It is used if a block of rows is at
+    # most twice as large; hardware prefetchers load larger blocks.
     order_prefetch: int = 32 << 10
     # bytes of rows that are assembled in L1 before they are stored (1 KiB and 4 KiB are equally fast)
     staged_bytes: int = 2048
@@ -596,14 +600,14 @@ class LoopCpuNumbers:
     # prefetch distance in bytes of rows that indices select (throughput relative to a copy, in C on Intel, for rows of
     # 512 bytes, 1 KiB and 2 KiB: 0.87, 0.88 and 0.80; with a distance of 8 KiB 0.66, 0.67 and 0.67)
     gathered_prefetch: int = 32 << 10
-    # Loops over elements (a `while` for each element): the maximum number of 64-byte vectors that run one loop
-    # together, and the maximum number of registers of all their variables.
+    # A `while` loop for each element: the maximum number of 64-byte vectors of elements that run one loop together, and
+    # the maximum number of registers that the variables of this loop take.
     loop_rows: int = 4
     loop_registers: int = 24
-    # Each element of a result has a loop of its own. If its number of steps is constant and at most this, a work-item
-    # runs the loops of its elements one after another, because compilers unroll short loops. Measured for 11 elements
-    # of 5 steps: one after another 8 ns, several at a time 27 ns. For 5 elements of 4 steps, if the compiler does not
-    # know the number of steps: one after another 13 ns, several at a time 4 ns.
+    # Each element of a result has a loop of its own. If the number of steps of these loops is constant and at most
+    # this, a work-item runs the loops of its elements one after another, because compilers unroll short loops (11
+    # elements of 5 steps: one after another 8 ns, several at a time 27 ns; 5 elements of 4 steps, if the compiler does
+    # not know the number of steps: one after another 13 ns, several at a time 4 ns).
     loop_steps: int = 8
 
 
@@ -677,11 +681,12 @@ class TransposeCpuNumbers:
     prefetch: int = 512
     # elements along the source's contiguous dimension that a work-item moves, or a page of bytes if that is more
     run: int = 1024
-    # minimum length of a dimension for rows or lanes of tiles; the next dimensions in memory are added to a shorter one
+    # minimum length of the dimension along which a tile has its rows or lanes; a shorter dimension is joined with the
+    # next dimensions in memory
     joined: int = 64
-    # minimum number of bytes read and written for stores to bypass the caches although another kernel reads the result
-    # (a copy of 9 MB of weights, and the convolution that reads the copy, 2 threads: 1.73 ms, with streaming stores
-    # 2.16 ms)
+    # If another kernel reads the result, stores bypass the caches only if at least this number of bytes is read and
+    # written (a copy of 9 MB of weights, and the convolution that reads the copy, 2 threads: 1.73 ms, with streaming
+    # stores 2.16 ms).
     kept_bytes: int = 64 << 20
 
 
@@ -692,14 +697,14 @@ class TransposeLinesNumbers:
     # desired number of work-items per core. If there are fewer, each computes fewer rows and columns. There should not
     # be more, because each work-item begins with a partial cache line.
     items: int = 8
-    columns: int = 256                  # columns of a work-item; the partial lines that it carries take 16 KiB
+    columns: int = 256                  # columns of a work-item; its partial cache lines take 16 KiB
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
     strips: int = 8                     # minimum number of tiles in a part of the rows
 
     # maximum number of offsets in a cache line at which the matrices of a batch may begin; each offset has tile
     # functions of its own in the C text
     starts: int = 16
-    tiles: Mapping[int, SquareTile] = field(default_factory=lambda: {       # by bytes of an element
+    tiles: Mapping[int, SquareTile] = field(default_factory=lambda: {       # tiles, by bytes of an element
         1: SquareTile(side=64, load_bytes=64, tiles_down=1), 2: SquareTile(side=32, load_bytes=64, tiles_down=1),
         4: SquareTile(side=16, load_bytes=32, tiles_down=2), 8: SquareTile(side=8, load_bytes=64, tiles_down=1)})
 
@@ -711,8 +716,8 @@ class ReductionCpuNumbers:
     # equal parts of memory that a work-item reads in turns, so that their address translations overlap (throughput
     # relative to a copy: 0.89 to 0.98; with one part 0.90 to 0.94)
     streams: int = 4
-    # maximum bytes of a row for which only half of `streams` are used, because the frequent folds of short rows leave
-    # too few slots for prefetched lines
+    # Rows of at most this number of bytes are read in only half of `streams`. Short rows end often, and combining the
+    # accumulators at their ends leaves the processor too few buffers for prefetched cache lines.
     short_row: int = 1024
     prefetch: int = 2048                # prefetch distance in bytes
     column_prefetch: int = 8 << 10      # prefetch distance in bytes, from row to row of a column
@@ -722,7 +727,8 @@ class ReductionCpuNumbers:
     stream_blocks: int = 4
     # Long rows that are not read in streams are cut into parts if the input has at least this many times part_bytes.
     flat_parts: int = 4
-    # number of steps that a lane sums separately: n numbers in groups of sqrt(n) have the fewest consecutive roundings
+    # number of steps that a lane sums before it adds the sum to a total. (If n numbers are summed in groups of sqrt(n),
+    # a term is rounded least often.)
     turn_steps: int = 64
     prefetch_burst: int = 4             # cache lines that are prefetched together
     column_registers: int = 16          # accumulators of a block of columns that fit in registers (24 are no faster)
@@ -746,7 +752,8 @@ class ReductionCpuNumbers:
     period_vectors: int = 64
     part_rows: int = 16                 # chosen: minimum number of rows in a part of columns
     part_steps: int = 4                 # chosen: minimum number of steps in a part of a row
-    # chosen: minimum number of vectors of results for the kernel that combines their parts to use vectors
+    # chosen: the kernel that combines the parts of results uses vectors if there are at least this many vectors of
+    # results
     fold_vectors: int = 64
 
 
@@ -965,7 +972,7 @@ class Device:
     page: int = 4096            # bytes of a page of memory
     most_bytes: int = 0         # chosen: maximum bytes of a program's scratch and stack; 0: no limit
 
-    unit_items: int = 0         # minimum number of work-items for each core before a work-item takes several steps
+    unit_items: int = 0         # a work-item takes several steps only if each core has at least this many work-items
     least_groups: int = 0       # minimum number of groups; with fewer, each work-item is a group
 
     # minimum number of groups; with fewer, each work-item of tiles and reductions is a group
@@ -1064,8 +1071,9 @@ DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}
 
 
 def device_for(target: str, name: Optional[str]) -> Device:
-    """Return the device class with this name if it is written in the target's language, else the target's default
-    class. A command may have several targets but only one name, which concerns the target of its language.
+    """Return the device class with this name if its kernels are in the target's language, else the target's default
+    class. (A command may have several targets but only one device name. The name then applies to the target with the
+    same language.)
     """
     if name and name in DEVICES and DEVICES[name].language == target:
         return DEVICES[name]

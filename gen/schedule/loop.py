@@ -19,7 +19,8 @@ class Interleaving:
         cache lines are written.
     moves: true if elements are only moved, in whole cache lines.
     block: bytes of a block of rows, if rows are read block after block; else 0.
-    words: true if adjacent elements fill a 32-bit word and rows are whole registers; if false, shuffles spread them.
+    words: true if adjacent elements fill a 32-bit word and rows are whole registers; if false, shuffles spread the
+        elements.
     row: number of elements of all rows together.
     width: bytes of the narrowest element that is written.
     """
@@ -140,12 +141,12 @@ def chunks_of(device: Device, steps: int, most: int) -> int:
 
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, spread: Interleaving,
                row: int = 0) -> "List[LoopSchedule]":
-    """Return the schedules of the loop hero in order of preference. The caller takes the first schedule that its maps
-    allow; the last schedule always works.
+    """Return the schedules of the loop hero in order of preference. The caller takes the first schedule that the maps
+    of the nest allow; the last schedule always works.
 
     widths: the bytes of each element that is contiguous in loop order.
     traffic: the bytes that are moved.
-    spread: the interleaving of elements that are adjacent in some access only.
+    spread: the interleaving of elements that are adjacent in some accesses but not in others.
     row: number of elements of a row, if rows are not contiguous (0: all elements are one row).
     """
     numbers = device.loop_cpu

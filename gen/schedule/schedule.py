@@ -26,8 +26,8 @@ class Schedule:
         previous tile (1: a tile is loaded, then stored).
     interleaved_pairs: true if a step's first register has the even elements and its second register the odd elements
         (16-bit types held as f32).
-    interleaved_rows: number of registers over which the elements of one 32-bit word are spread; each register is a row
-        of another access.
+    interleaved_rows: number of registers over which adjacent elements of one access are spread; in another access, each
+        register is a piece of a row.
     streams: number of equal parts of the memory that a work-item visits in turns.
     fused_steps: number of steps fused into one, so that the data of each row moves together.
 
