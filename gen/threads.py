@@ -22,9 +22,10 @@ from gen.schedule.devices import ThreadsNumbers
 
 
 def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -> List[int]:
-    """Return, for each kernel, the number of threads up to which each further thread makes it faster. Giving a part of
-    the work to a further thread takes `device.threads.hand_over` nanoseconds (`matrix_hand_over` with matrix
-    instructions). If the work is underestimated, fewer threads are used.
+    """Return the number of threads for each kernel. Giving a part of the work to a further thread takes
+    `device.threads.hand_over` nanoseconds (`matrix_hand_over` with matrix instructions). So a kernel gets as many
+    threads as its estimated time contains this time, but not more than it has work-groups. If the time is
+    underestimated, fewer threads are used.
 
     matrix: true to count for a processor with matrix instructions; this matters only for kernels that use these.
     """

@@ -28,17 +28,17 @@ DEPTH = 96  # maximum depth of nested calls and regions
 
 NO_NAMES: "Mapping[str, str]" = MappingProxyType({})
 _ODD = re.compile(r"[^A-Za-z0-9_.\-]")
-# ops that are copied into each region that reads them; a broadcast only if its operand is copied too
+# ops that are copied into each region that reads their results; a broadcast only if its operand is copied too
 _REPEATED = frozenset(("constant", "iota", "broadcast"))
 
-# an instruction; or a tuple and an index, for an element for which no get-tuple-element exists yet
+# an instruction; or, for an element of a tuple that has no get-tuple-element yet, the tuple and the element's index
 Value = Union[Instruction, Tuple[Instruction, int]]
 
 
 class Scope:
     """A computation under construction.
 
-    outer: for a region, the scope of the op that has it
+    outer: for a region, the scope that contains the region's op; else None
     """
 
     def __init__(self, name: str, line: int, col: int, outer: "Optional[Scope]" = None) -> None:
@@ -128,7 +128,7 @@ class Builder(ABC):
         return scope.computation
 
     def integers_of(self, value: Instruction, known: "Sequence[int]", scope: Scope) -> Instruction:
-        """Add a constant of the shape of `value` with the integers `known`, which replaces it; return the constant."""
+        """Add a constant that replaces `value`, and return it. It has the shape of `value` and the integers `known`."""
         mask = (1 << TABLE_OF_TYPES[value.shape.dtype].bits) - 1
         return scope.computation.add(Instruction(scope.name(value.name), "constant", value.shape, line=value.line,
                                                  col=value.col, literal=[number & mask for number in known]))
@@ -227,7 +227,7 @@ class Builder(ABC):
         """Return the computation of a region, with a single parameter. The parameter has the region's arguments,
         followed by the values that the region reads from outside; it is a tuple if there are several.
 
-        closes: the result has the arguments' shapes, followed by the same outside values
+        closes: the region returns values with the shapes of its arguments; the outside values are appended to them
         fixed: for each argument the constant that it always equals, or None
         results: the shapes of the result; None if any are allowed
         """
@@ -268,7 +268,7 @@ class Builder(ABC):
                 self.fail(use.pos, f"{op.name}: expected {type_text(of)} from this region, found {type_text(value.shape)}")
 
     def captures(self, regions: "Sequence[Region]", scope: Scope) -> "List[Tuple[Key, Instruction]]":
-        """Return the values that regions read from outside, without those that are repeated inside."""
+        """Return the values that regions read from outside, except values of which the regions have copies."""
         keys: Dict[Key, int] = {}
         for region in regions:
             for key, pos in free_values(region).items():
@@ -277,7 +277,8 @@ class Builder(ABC):
         return [(key, value) for key, value in found if not self.repeated(value)]
 
     def repeated(self, value: Instruction) -> bool:
-        """Return true if a value from outside is repeated inside regions: a constant, an iota, or a broadcast of one.
+        """Return true if each region that reads the value gets its own copy: for a constant, an iota, and a broadcast
+        of a constant or iota.
         """
         while value.opcode == "broadcast":
             value = value.operands[0]

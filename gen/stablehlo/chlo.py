@@ -200,8 +200,8 @@ def digamma(x: Real) -> Real:
 
 
 def exp_of_minus_square(z: Real) -> Real:
-    """Return e^(-z^2) for z >= 0. The rounding error of z^2 is corrected; it is computed from the square of z's upper
-    half, which is exact.
+    """Return e^(-z^2) for z >= 0, corrected for the rounding error of z^2. To compute this error, z is split into an
+    upper and a lower half; the square of the upper half is exact.
     """
     width, lower = {"f32": (32, 12), "f64": (64, 27)}[z.dtype]
     bits = z.to(f"u{width}", "bitcast-convert")
@@ -320,7 +320,9 @@ def polygamma(n: Real, x: Real) -> Real:
 
 
 def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Instruction]":
-    """Return a rule that computes a function of real arrays in f32, or in f64 for f64."""
+    """Return the rule (see `Rule`) for an op that `rule` computes. `rule` gets arrays of f64 if the result is f64, else
+    arrays of f32.
+    """
     def made(x: Expander, i: Instruction) -> Instruction:
         formula = Formula(x)
         dtype = "f64" if i.shape.dtype == "f64" else "f32"
@@ -359,7 +361,7 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = y * (y * inverse) + (near + less)  # equals 2 (a - low): half of it may lose a bit if subnormal
+    above_low = y * (y * inverse) + (near + less)  # equals 2 (a - low). (a - low may be subnormal and lose a bit.)
     slope = 0.5 * (inverse + 1 / (near + less))  # equals (a - high) / y^2
     root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # equals sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
@@ -423,8 +425,8 @@ def atan(x: Real, y: Real) -> Complex:
 
 
 def complex_square(x: Real, y: Real) -> Complex:
-    """Return (x + yi)^2. x^2 - y^2 is computed as a product of two factors, whose rounding is small. It is set to 0
-    for |x| = |y|, where the factors may be 0 and infinity.
+    """Return (x + yi)^2. Its real part is (|x| + |y|)(|x| - |y|), which has a smaller rounding error than x^2 - y^2. If
+    |x| = |y|, the real part is |x| - |y|: the sum may be infinite, and infinity times 0 would be NaN.
     """
     difference, half = abs(x) - abs(y), x * y
     return abs(x).equals(abs(y)).select(difference, difference * (abs(x) + abs(y))), half + half
@@ -473,7 +475,7 @@ def next_after(x: Expander, i: Instruction) -> Instruction:
 
 
 def is_infinite(*signs: float) -> "Callable[[Expander, Instruction], Instruction]":
-    """Return the rule of a test for infinities: of one sign, or of both."""
+    """Return the rule for a test for infinities: infinities of the given sign, or of both signs if none is given."""
     def made(x: Expander, i: Instruction) -> Instruction:
         value = Formula(x).real(i.operands[0])
         value = value.to("f32") if dtypes.TABLE[value.dtype].bits < 16 else value
@@ -503,12 +505,13 @@ def square(x: Expander, i: Instruction) -> Instruction:
 
 
 def named(opcode: str) -> "Callable[[Expander, Instruction], Instruction]":
-    """Return the rule of an op that HLO has too."""
+    """Return the rule that replaces a chlo op by HLO's op of the same name."""
     def made(x: Expander, i: Instruction) -> Instruction:
         return x.add(opcode, i.shape, i.operands)
     return made
 
 
+# a function that adds the HLO ops for a chlo op, and returns the result
 Rule = Callable[[Expander, Instruction], Instruction]
 # by the op's name: the rule for real (and integer) operands, and the rule for complex ones
 REAL: "Dict[str, Rule]" = {

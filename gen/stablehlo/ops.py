@@ -1,4 +1,6 @@
-"""Lower the ops of StableHLO to HLO. An op has a method here unless its row in the table (table.py) says all."""
+"""Lower the ops of StableHLO to HLO. An op has a method here if its row in the table (table.py) is not enough to lower
+it.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +151,7 @@ class Lowering(Builder):
                 found[name] = self.integers(op, key, value=given if given is not None else [])
         return found
 
-    # ---- ops without a method: their row in the table says all ----
+    # ---- ops without a method: their row in the table is enough ----
 
     def _plain(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         attributes: Dict[str, Any] = {}

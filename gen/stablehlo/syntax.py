@@ -1,4 +1,5 @@
-"""The parser of StableHLO text. It converts functions of ops to MLIR's generic form, also from short forms.
+"""The parser of StableHLO text. It reads ops in MLIR's generic form and in StableHLO's short forms. Each op becomes an
+`Op`, which represents the generic form.
 
 The short forms of StableHLO's ops are much alike: operands, words and `key = value` separated by commas, then
 attributes in braces, then types. One method reads them all; ops with other forms have methods of their own. The table
@@ -29,7 +30,7 @@ _LOCATION_NAME = re.compile(r'loc\("((?:[^"\\\n]|\\.)*)"[()]')
 _RESOURCE = re.compile(r'([A-Za-z_][A-Za-z0-9_.$\-]*)\s*:\s*"(0x[0-9A-Fa-f]*)"')
 _BLOCK = re.compile(r"\^[A-Za-z0-9_]*")
 
-Key = Tuple[str, int]  # a value: its name, and the index of the result that it is
+Key = Tuple[str, int]  # a value: the name of an op's results, and the index of one of these results
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""C11 with the vectors of GNU C, and a second program without vectors."""
+"""C11 with the vectors of GNU C. A file also contains the program without vectors, for other compilers."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FLOATS = ("f16", "bf16", "f32", "f64", *TINY)
 SIGNED = ("s2", "s4", "s8", "s16", "s32", "s64")
 UNSIGNED = ("u2", "u4", "u8", "u16", "u32", "u64")
 COMPLEX = ("c64", "c128")             # a struct of two floats; there are no vectors of them
-NARROW = ("s2", "u2", "s4", "u4")     # in registers, each is a byte that holds a value of the type
+NARROW = ("s2", "u2", "s4", "u4")     # in registers, a value of one of these types is a byte
 INTEGERS = SIGNED + UNSIGNED
 # names of vector types, without the number of lanes at their end
 VECTOR = {"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long",
