@@ -276,9 +276,9 @@ SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark
 SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes);
 /* Return the size of an arena in which any text of this length can be read and printed. */
 SETT_PUBLIC size_t sett_map_parse_bytes(size_t length);
-/* Return the number of free bytes that simplify and all questions about this map need to run at full strength. With less memory, they search less;
- * with still less, they fail with FULL. The number grows with the nodes in the arena; for a small map in a new arena it is 4 to 6 MiB, of which a
- * small part is accessed. */
+/* Return the number of free bytes that simplify and all questions about this map need to search as far as their budgets allow. With less memory, the
+ * functions search less; with still less, they fail with FULL. The number grows with the nodes in the arena. For a small map in a new arena it is 4 to
+ * 6 MiB, but only a small part of this memory is accessed. */
 SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
 SETT_PUBLIC const char *sett_map_message(int error);
 
@@ -297,9 +297,9 @@ SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr
 SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
 
-/* ---- build maps: the arrays and names are copied into the arena. If lo > hi in a variable or a constraint, the map is KNOWN EMPTY. A failed
- * expression makes a failed map, with one exception: if its error is OVERFLOW or ZERO_DIVISOR and the other constraints leave no point, the map is
- * KNOWN EMPTY ---- */
+/* ---- build maps: the arrays and names are copied into the arena. If lo > hi in a variable or a constraint, the map is KNOWN EMPTY. A map with a
+ * failed expression is a failed map, with one exception: if the expression's error is OVERFLOW or ZERO_DIVISOR, and no point satisfies the other
+ * constraints, the map is KNOWN EMPTY ---- */
 SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
                                    const sett_map_variable *variables, int results, const sett_expr *result,
                                    int constraints, const sett_map_constraint *constraint);
@@ -391,13 +391,13 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  *     ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
 SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
-/* Remove the unused variables of the given kinds, a sum of SETT_MAP_DIMS, _RANGES and _RTS. Nothing is simplified. Constraints that share variables form
- * a group. A variable is unused if it and all other variables of its group are of the given kinds and in no result. The constraints of a group of
- * unused variables are dropped if some point satisfies all of them. If no point does, the map is KNOWN EMPTY. If neither is decided, the variables of
- * the group stay. If removed is not NULL, it is an array of flags, one per variable; the flag of a removed variable becomes 1, that of any other 0.
+/* Remove the unused variables of some kinds: `kinds` is a sum of SETT_MAP_DIMS, SETT_MAP_RANGES and SETT_MAP_RTS. Nothing is simplified. Constraints
+ * that share variables form a group. A variable is unused if it and all other variables of its group are of these kinds and in no result. The
+ * constraints of a group of unused variables are dropped if some point satisfies all of them. If no point does, the map is KNOWN EMPTY. If it is not
+ * decided whether there is such a point, the variables of the group stay. If removed is not NULL, it is an array of flags, one per variable; the flag
+ * of a removed variable becomes 1, and every other flag 0.
  * Law: the domain is the projection of the old domain, and the values are the same.
- *     (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5]
- */
+ *     (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5] */
 enum { SETT_MAP_DIMS = 1, SETT_MAP_RANGES = 2, SETT_MAP_RTS = 4, SETT_MAP_ALL_KINDS = 7 };
 SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed);
 
@@ -2045,7 +2045,8 @@ SETT_INLINE int settp_map_rank(uint32_t op) {
   return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
 }
 
-/* Return the order of two summands (below 0, 0 or above 0). Equal subexpressions have equal handles, so only one path down the trees is compared. */
+/* Return the order of two summands (below 0, 0 or above 0). Equal subexpressions have equal handles. So at each pair of nodes, only the first pair of
+ * operands that differ is compared. */
 SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
   while (a != b) {
     const settp_map_node *x = settp_map_at(arena, a), *y = settp_map_at(arena, b);
@@ -2097,7 +2098,8 @@ SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *v
   return 1;
 }
 
-/* Sort constraints into a canonical order: by their text, but those with a divisor that is not a constant last, because they may have no value. */
+/* Sort constraints into a canonical order: by their text. Constraints with a divisor that is not a constant come last, because they may have no
+ * value. */
 SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint,
                                             int count) {
   /* the sort key of a constraint: '2' if it has a divisor that is not a constant, else '1', then its text */
@@ -2239,7 +2241,7 @@ SETT_INLINE sett_expr *settp_map_rewrite(sett_map_arena *arena, settp_map_list *
   return made;
 }
 
-/* Write the results and constraints of a map after its nodes were rewritten as made[mark of the node]. */
+/* Write the new results and constraints of a map whose nodes were rewritten: made[i] is the new expression of the node whose mark is i. */
 SETT_INLINE void settp_map_rewritten(const sett_map_arena *arena, const sett_map *map, const sett_expr *made,
                                      sett_expr *result, sett_map_constraint *constraint) {
   int i;
@@ -2250,8 +2252,8 @@ SETT_INLINE void settp_map_rewritten(const sett_map_arena *arena, const sett_map
   }
 }
 
-/* Return a map with the variables of `out`. Its results and constraints are those of `map`, with variable i replaced by replace[i], and the `mores`
- * constraints in `more`. The caller has stored the names of the variables; a name of NULL means the default name. */
+/* Return the map with the variables of `out`, and with the results and constraints of `map`, in which replace[i] replaces variable i. The constraints
+ * more[0] to more[mores - 1] are added. The caller has stored the names of the variables; a name of NULL means the default name. */
 SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace,
                                        const sett_map_constraint *more, int mores) {
   sett_map_constraint *constraint;
@@ -2308,8 +2310,8 @@ SETT_INLINE void settp_map_default_names(sett_map map, sett_map_variable *variab
   }
 }
 
-/* Make the names of all variables distinct. If two variables of one name both have default names, all variables of that kind are renumbered. A name
- * that still clashes gets a suffix. */
+/* Make the names of all variables distinct. If two variables have the same name, and both names are default names, then all variables of their kind
+ * with default names are renumbered. A name that still clashes gets a suffix. */
 SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable,
                                        const unsigned char *is_default) {
   int i, j, n = sett_map_variables(map), round;
@@ -2524,17 +2526,18 @@ THE NORMAL FORM
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
 /* Budgets of one simplification (maximum numbers):
  *     DEPTH_MAX:       nesting of quotients.
- *     FORMS_MAX:       names of one quotient.
+ *     FORMS_MAX:       names of one quotient (see THE NORMAL FORM).
  *     CALLS_MAX:       quotients computed.
- *     LOOK_DEPTH:      nesting of interval computations, and LOOKS_MAX their number inside one outer interval.
+ *     LOOK_DEPTH:      nesting of interval computations.
+ *     LOOKS_MAX:       interval computations for one interval, nested ones included.
  *     PRINTS_MAX:      forms for which the shortest print is searched.
  *     PROOF_DEPTH:     nesting of the steps of a proof, and PROOFS_MAX their number.
  *     POINTS_MAX:      values computed by proofs that enumerate points.
  *     LINS_MAX:        forms in one round, and WORK_MAX in all rounds.
  *     CROSSES_MAX:     names recorded by settp_map_cross_names.
  *     FAILURES_MAX:    proofs that fail.
- *     OWN_POINTS_MAX:  values computed by R14.
- *     POINTS_A_FORM:   computed values that count as one form in WORK_MAX.
+ *     OWN_POINTS_MAX:  values computed by rule R14.
+ *     POINTS_A_FORM:   for WORK_MAX, this many computed values count as one form.
  *     PRODUCTS_MAX:    products that are remembered. */
 enum {
   SETTP_MAP_NONE = -1,
@@ -2580,7 +2583,7 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   unsigned char op;   /* the first operation of the map that has this form, or 0 if P12 ignores it */
   int64_t lo, hi;     /* the interval of the form, if it was computed */
   int32_t a, b, tree; /* operands of op as forms, and the approximate number of nodes of the operation's tree */
-  /* if `bounded`: an interval that contains all expressions of the map that have this form */
+  /* if `bounded`: an interval that contains the values of all expressions of the map that have this form */
   sett_map_interval bound;
 } settp_map_lin;
 
@@ -2597,7 +2600,7 @@ typedef struct settp_map_form {
 typedef struct settp_map_atom {
   /* c: the divisor of a quotient. A variable x with residue class r modulo c has the atom (x - r) / c */
   int64_t lo, hi, c;
-  int64_t r; /* of a variable: its residue r (see c). Of a xor that was made from a bit: the number of this bit */
+  int64_t r;        /* for a variable: its residue r (see c); for a xor made from a bit: the number of the bit */
   uint64_t support; /* bit i: the atom depends on a variable whose index modulo 64 is i */
   int64_t weight;
   int32_t kind, op; /* op: the operation, if kind is SETTP_MAP_ATOM_OTHER */
@@ -2608,13 +2611,14 @@ typedef struct settp_map_atom {
   int32_t form, forms; /* the newest name in the list of names of a quotient, and the number of names */
   uint32_t expr;       /* the printed expression of this atom, if nodes > 0 */
   int32_t nodes;
-  /* `more`: 1 if the values of this atom at the further samples are known. `wanted`: 1 if they will be computed. `later`: the next atom in the list
-   * of atoms whose values are being computed */
+  /* `more`: 1 if the values of this atom at the SETTP_MAP_MORE further points are known. `wanted`: 1 if they will be computed. `later`: the next atom
+   * in the list of atoms whose values are being computed */
   int32_t more, wanted, later;
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_atom;
 
-/* An entry of the table for R12 and R13, which finds forms whose values at the samples are equal up to a factor (step) and a constant. */
+/* An entry of the table in which R12 and R13 search for a form. They know the values of a form at the samples, and look for another form with the same
+ * values, up to a factor (step) and a constant. */
 typedef struct settp_map_alike {
   int64_t step;
   int32_t lin, next;
@@ -2663,7 +2667,7 @@ typedef struct settp_map_engine {
   settp_map_known *fact; /* facts from constraints, which are used for results only */
   int facts, fact_room;
   int32_t prints; /* number of forms printed */
-  /* number of values that may still be computed: points by proofs, own_points by R14. points_given: the sum of both at the start */
+  /* number of values that may still be computed: `points` by proofs, `own_points` by R14. points_given: points + own_points at the start */
   int64_t points, own_points, points_given;
   int32_t proofs, proof_end; /* number of proof steps, and the number at which the current proof gives up */
   /* 1 if R12 also tries multiples of a form, because constraints can make a quotient equal to such a multiple */
@@ -2671,7 +2675,7 @@ typedef struct settp_map_engine {
   int sampled; /* 0 if no point of the domain is known, so that samples prove nothing */
   /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain. NULL if every point inside the bounds is in the domain */
   const int64_t *point;
-  /* the values of atoms at the further samples: SETTP_MAP_MORE per atom, where they are known; proofs use SETTP_MAP_SAMPLES of them at a time */
+  /* the values of atoms at the further points, if they are known: SETTP_MAP_MORE per atom. A proof uses SETTP_MAP_SAMPLES of them at a time */
   int64_t *more;
   int32_t more_room, crosses, failures; /* failures: number of failed proofs that no sample refuted */
   int64_t step;                         /* result of settp_map_at_step for the form `stepped` */
@@ -2741,8 +2745,9 @@ SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
   return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20;
 }
 
-/* Return the linear form of the `count` terms after the end of the pool of terms (at e->term + e->terms), which are sorted and not zero. Return
- * SETTP_MAP_NONE if a number exceeds 2^62 in magnitude. So every number of a form can be negated, and none is mistaken for "no bound". */
+/* Return the linear form that has this constant and the `count` terms after the end of the pool of terms (at e->term + e->terms). The terms are sorted,
+ * and no coefficient is 0. Return SETTP_MAP_NONE if a number exceeds 2^62 in magnitude. Because of this limit, every number of a form can be negated,
+ * and no number is equal to INT64_MIN or INT64_MAX, which mean "no bound". */
 SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
   const settp_map_term *first = e->term + e->terms, *end = first + count, *t, *old;
@@ -2958,7 +2963,7 @@ SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   return r > c - r ? r - c : r;
 }
 
-/* R1: Q(c * A + B, c) = A + Q(B, c). Split a = c * quotient + rest, with coefficients of rest in (-c/2, c/2] and its constant in [0, c). */
+/* R1: floor((c * A + B) / c) = A + floor(B / c). Split a = c * quotient + rest, with coefficients of rest in (-c/2, c/2] and its constant in [0, c). */
 SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c, int32_t *quotient, int32_t *rest) {
   const settp_map_term *t;
   settp_map_term *whole, *left;
@@ -3050,9 +3055,8 @@ SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t
   return 1;
 }
 
-/* Return the sign of the first nonzero difference x[j] - x[0], or 0 if all values are equal. If `scaled`, multiply it by the gcd of all differences.
- * Two lists of values have the same *hash if they are equal after x[0] is subtracted from the values of each list, and these are divided by the
- * number returned for the list. */
+/* Let d[j] = x[j] - x[0]. Return the sign of the first d[j] that is not 0, or 0 if all are 0. If `scaled` is set, multiply the sign by the gcd of all
+ * d[j]. *hash receives a hash of all d[j], each divided by the returned number. */
 SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *hash) {
   int64_t g = 0, d[SETTP_MAP_SAMPLES];
   uint64_t h = 0, sign;
@@ -3089,8 +3093,8 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
   return g > 1 ? (sign ? -g : g) : sign ? -1 : 1;
 }
 
-/* Return 1 if every atom of the form is a variable that only its bounds restrict. Then the sum of the intervals is exact, and no other form has the
- * same values. */
+/* Return 1 if every atom of the form is a variable, and the engine has no facts from constraints. The sum of the intervals of the terms is then exact,
+ * and no other form has the same values. */
 SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
   if (e->facts) return 0;
   if (!e->lin[a].affine) {
@@ -3237,9 +3241,9 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
   return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
-/* I3, I4: return the interval r of `a`, narrowed: a = t * (F - m * q) + rest with q = Q(F, m) lies in t * (interval of F mod m) + (interval of rest).
- * I3 chooses t so that q is not in `rest`; I4, so that an atom of F is not in `rest`. Of all choices, the one with the fewest atoms in `rest` is
- * taken. */
+/* I3, I4: return the interval r of the form `a`, narrowed. If a = t * (F - m * q) + rest with q = floor(F / m), then `a` lies in t * (interval of
+ * F mod m) + (interval of rest). I3 chooses t so that `rest` does not contain q. I4 chooses t so that `rest` does not contain a certain atom of F. Of
+ * all choices, the one with the fewest atoms in `rest` is taken. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f, best = SETTP_MAP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;
@@ -3279,7 +3283,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
   return r;
 }
 
-/* I5: k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest, whose interval may be narrower. */
+/* I5: k * floor(F / m) + k * A + rest = k * floor((F + m * A) / m) + rest. Return the interval r of the form `a`, intersected with the interval of the
+ * right side. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[a].count && !e->error; ++i) {
@@ -3324,8 +3329,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, i
   return r;
 }
 
-/* I7: return the interval of a form with a minimum or maximum, computed from its two sides: in each, one operand takes the place of the minimum or
- * maximum. */
+/* I7: return the interval r of a form with a minimum or maximum, narrowed by the intervals of its two sides. A side is the form with one operand in
+ * place of the minimum or maximum. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t x, y;
   int count, op;
@@ -3379,8 +3384,8 @@ SETT_INLINE int settp_map_at_within(const settp_map_engine *e, const int64_t *x,
   return 1;
 }
 
-/* Compute SETTP_MAP_SAMPLES values of a variable x = m * y + r from sample j on. The values are those of y: the ends of its bounds, and numbers
- * between them. */
+/* Write the values of an atom of a variable at samples j to j + SETTP_MAP_SAMPLES - 1. The atom is the y in variable = m * y + r. If the engine has
+ * sample points (e->point), these give the values. Otherwise the values are numbers inside the bounds of y; the first samples include both bounds. */
 SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_atom *a, int j, int64_t *out) {
   const int64_t limit = (int64_t)1 << 40;
   int64_t lo = a->lo < -limit ? -limit : a->lo, hi = a->hi > limit ? limit : a->hi;
@@ -3416,7 +3421,7 @@ SETT_INLINE void settp_map_more_of(const settp_map_engine *e, int32_t l, int par
   settp_map_lin_row(e, l, e->more + part * SETTP_MAP_SAMPLES, SETTP_MAP_MORE, out);
 }
 
-/* Mark the atoms of l that have no values at the further samples. Return the largest index among these atoms and `last`. */
+/* Mark the atoms of l whose values at the further points are not known. Return the largest of their indices and of `last`. */
 SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
@@ -3427,7 +3432,7 @@ SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t 
   return last;
 }
 
-/* Compute the values of the atoms of l, and of the atoms that these depend on, at the further samples. */
+/* Compute the values of the atoms of l at the further points. The atoms on which these depend are computed first. */
 SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   int32_t i = settp_map_more_want(e, l, SETTP_MAP_NONE), list = SETTP_MAP_NONE;
   for (; i >= 0; --i) { /* put each atom on the list behind the atoms that it depends on */
@@ -3517,8 +3522,8 @@ SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo
   return 0;
 }
 
-/* Prove that l is in [lo, hi]. If the sum of the intervals of its terms does not show this, remove a digit or a quotient from l, and prove that the
- * rest is in the interval that remains. */
+/* Prove that l is in [lo, hi]. First, try the sum of the intervals of the terms. If it is too wide, remove a part with an interval [a, b] from l, and
+ * prove that the rest is in [lo - a, hi - b]. The part is a digit, or everything outside a quotient. For a minimum or maximum, try I7. */
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
   int32_t i, f, pick, made;
@@ -3614,7 +3619,7 @@ SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t 
   return e->step;
 }
 
-/* Put a form on the list of those that are entered in the table of R12 and R13 (which search forms of equal values) before it is next used. */
+/* Put a form on a list. settp_map_alike_fill enters the listed forms in the table in which R12 and R13 search for forms with equal values. */
 SETT_INLINE void settp_map_alike_enter(settp_map_engine *e, int32_t l) {
   if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
   /* sums of variables are not entered, because R1 to R4 already find quotients that equal such sums */
@@ -3677,8 +3682,8 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
   return j;
 }
 
-/* For x = m * y + r with x in [lo, hi], the first function returns the upper bound of y, floor((hi - r) / m); the second one returns its lower bound,
- * ceil((lo - r) / m). */
+/* Bounds of y in x = m * y + r, for x in [lo, hi]. settp_map_floor_bound returns the upper bound floor((hi - r) / m), settp_map_ceil_bound the lower
+ * bound ceil((lo - r) / m). */
 SETT_INLINE int64_t settp_map_floor_bound(int64_t hi, int64_t r, int64_t m) {
   return settp_map_sat_floor(settp_map_sat_add(hi, -r), m);
 }
@@ -3865,8 +3870,8 @@ SETT_INLINE int settp_map_all_positive(const settp_map_engine *e, int32_t l) {
   return e->lin[l].constant >= 0 && settp_map_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
 }
 
-/* R3: if g divides c and all coefficients of g * F + k, then Q(g * F + k, c) = Q(F + floor(k / g), c / g). Write floor(l / c) as add + floor(key / *c)
- * by R1 and R3, where *c may become smaller. */
+/* R3: floor((g * F + k) / c) = floor((F + floor(k / g)) / (c / g)) if g divides c. Write floor(l / *c) as add + floor(key / d) by R1 and R3, and set *c
+ * to d. */
 SETT_INLINE int settp_map_key(settp_map_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
   int64_t g;
   if (!settp_map_lin_extract(e, l, *c, add, key)) return 0;
@@ -3890,7 +3895,7 @@ SETT_INLINE int32_t settp_map_quotient_known(settp_map_engine *e, int32_t l, int
   return m && m->value >= 0 ? settp_map_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_MAP_NONE;
 }
 
-/* R11: record further names of the quotients in l: if l has quotients floor(F / b) and floor(G / a), a divides b, and floor(F / a) is known, then
+/* R11: record further names of the quotients in l. If l has the quotients floor(F / b) and floor(G / a), a divides b, and floor(F / a) is known, then
  * floor(F / b) also has the name floor(floor(F / a) / (b / a)). */
 SETT_INLINE int settp_map_cross_names(settp_map_engine *e, int32_t l) {
   int32_t i, j, f, g, names = 0;
@@ -3971,12 +3976,12 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   int32_t *atom = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8),
           at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0, wide = 0, first, next = 0;
   unsigned char *use = (unsigned char *)settp_map_take(e->arena, (size_t)e->facts + 8);
-  uint64_t support = 0, more, holds = 0, of[SETTP_MAP_MOST_VARIABLES]; /* of[i]: `support` of variables i and later */
+  uint64_t support = 0, more, holds = 0, of[SETTP_MAP_MOST_VARIABLES]; /* of[i]: `support` of all variables from i on */
   int f, j, k, ok = flag && value && most && atom && use, done = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
     for (k = 0; k < count; ++k) settp_map_flag_terms(e, l[k], flag, &support);
-    for (f = 0; f < e->facts; ++f) { /* include facts with further variables if the number of points stays small */
+    for (f = 0; f < e->facts; ++f) { /* use facts with further variables if the points stay few */
       more = settp_map_lin_support(e, e->fact[f].lin);
       use[f] = !(more & ~support) || ((more & support) && settp_map_support_points(e, more | support) <= 2048);
       if (use[f]) settp_map_flag_terms(e, e->fact[f].lin, flag, &support);
@@ -4120,9 +4125,9 @@ SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, 
   return !settp_map_mul(*value, c, &lo) && !settp_map_add(lo, c - 1, &hi) && settp_map_prove(e, l, lo, hi);
 }
 
-/* R11: if floor(l / c) = A + q, the quotient q also has the name floor((l - c * A) / c); if floor(l / c) = A - q, it has the name floor((c * A - l +
- * c - 1) / c). `value` is the form floor(l / c). Record the name for the quotient of the largest weight in `value` that has the coefficient 1 or -1.
- * `plain` is an atom whose first name is already this name: nothing is recorded for it. */
+/* R11: if floor(l / c) = A + q, the quotient q also has the name floor((l - c * A) / c). If floor(l / c) = A - q, it has the name
+ * floor((c * A - l + c - 1) / c). `value` is the form floor(l / c). Record the name for one quotient q in `value`: of those with coefficient 1 or -1,
+ * the one with the largest weight. Nothing is recorded if q is `plain`, an atom whose first name is already this name. */
 SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
   int32_t i, best = SETTP_MAP_NONE;
   int64_t s = 0;
@@ -4168,9 +4173,9 @@ SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, 
   return settp_map_at_one_period(e, v, v, 0, g);
 }
 
-/* R7: if g divides c and b = g * F + R, then Q(b, c) = Q(F + Q(R, g), c / g). Return this if Q(R, g) is a number, or if Q(R, g) is known and the
- * result is cheaper; otherwise SETTP_MAP_NONE. Candidates for g: common
- * divisors of c and one or two coefficients of b, and common divisors of c and k / m for a quotient with coefficient k and divisor m. */
+/* R7: if g divides c and b = g * F + R, then floor(b / c) = floor((F + floor(R / g)) / (c / g)). Return the right side if floor(R / g) is a number, or
+ * if floor(R / g) is known and the right side is cheaper; otherwise return SETTP_MAP_NONE. Candidates for g are the common divisors of c and one or two
+ * coefficients of b, and the common divisors of c and k / m for a quotient in b with coefficient k and divisor m. */
 SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 24 };
   int64_t list[SETTP_MAP_MOST_ROOM], g, one;
@@ -4227,8 +4232,8 @@ SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int6
   return SETTP_MAP_NONE;
 }
 
-/* R8: Q(F + Q(G, m), c) = Q(m * F + G, m * c), and Q(F - Q(G, m), c) = Q(m * F - G + m - 1, m * c). Return SETTP_MAP_NONE if the result is neither
- * known nor cheaper. */
+/* R8: floor((F + floor(G / m)) / c) = floor((m * F + G) / (m * c)), and floor((F - floor(G / m)) / c) = floor((m * F - G + m - 1) / (m * c)). Return
+ * SETTP_MAP_NONE if the result is neither known nor cheaper. */
 SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
   int32_t i, f, best = SETTP_MAP_NONE, best_add = 0;
   int64_t best_c = 0;
@@ -4270,8 +4275,9 @@ SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int3
   return 1;
 }
 
-/* R9: k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2) for even m, and k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F. Return l with
- * one such pair of quotients replaced. Return SETTP_MAP_NONE if l has no such pair, or if the first equation does not make it cheaper. */
+/* R9: k * floor(F / m) + k * floor((F + m / 2) / m) = k * floor(F / (m / 2)) for even m, and k * floor(F / 2) + n * floor((F + 1) / 2) =
+ * (k - n) * floor(F / 2) + n * F. Return l with one such pair of quotients replaced. Return SETTP_MAP_NONE if l has no such pair, or if the first
+ * equation does not make it cheaper. */
 SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
   int32_t i, j, low, half, sum, n = e->lin[l].count;
   for (i = 0; i + 1 < n; ++i) {
@@ -4287,7 +4293,7 @@ SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
             : settp_map_lin_shifted(e, y->a, x->a, x->c / 2) ? y->a
                                                              : SETTP_MAP_NONE;
       if (low < 0 || e->nest >= 24) continue;
-      if (u.k != t.k) { /* Q(F + 1, 2) = F - Q(F, 2) */
+      if (u.k != t.k) { /* floor((F + 1) / 2) = F - floor(F / 2) */
         settp_map_term *high = low == x->a ? &u : &t;
         sum = settp_map_lin_plus(e, l, high->atom, -high->k);
         sum = settp_map_lin_plus(e, sum, low == x->a ? t.atom : u.atom, -high->k);
@@ -4377,7 +4383,7 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
   int64_t one;
   settp_map_memo *m = settp_map_memo_find(e, b, c);
   if (m && m->value >= 0) return m->value;
-  /* R4: if Q(b + s * c * x, c) is always the number v, then Q(b, c) = v - s * x */
+  /* R4: if floor((b + s * c * x) / c) is always the number v, then floor(b / c) = v - s * x */
   for (i = 0; i < e->lin[b].count && !m; ++i) {
     settp_map_term t = e->term[e->lin[b].first + i];
     int32_t other;
@@ -4431,7 +4437,7 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
   if (!e->lin[l].count) return settp_map_lin_constant(e, settp_map_floor(e->lin[l].constant, c));
   m = settp_map_memo_find(e, l, c);
   if (m && m->value >= 0) return m->value;
-  /* R2: if l lies in [c * v, c * v + c - 1], then Q(l, c) = v */
+  /* R2: if l lies in [c * v, c * v + c - 1], then floor(l / c) = v */
   if (calls_left && settp_map_one_period(e, l, c, &one)) return settp_map_lin_constant(e, one);
   if (e->lattices) {
     value = settp_map_divide_lattice(e, l, c);
@@ -4519,8 +4525,8 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   return 0;
 }
 
-/* ---- products are sums of monomials. A monomial is a number times factors, which are sorted by their forms. A factor is an atom, or a digit F - m *
- * Q(F, m), because a digit has fewer values than F and Q(F, m). ---- */
+/* ---- products are sums of monomials. A monomial is a number times factors. The factors are sorted by their forms. A factor is an atom or a digit
+ * F - m * floor(F / m). A digit is one factor, because it has fewer values than F and floor(F / m) ---- */
 
 enum { SETTP_MAP_FACTORS_MAX = 12, SETTP_MAP_MONOMIALS_MAX = 24 };
 
@@ -4595,8 +4601,8 @@ SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const
   return settp_map_lin_mix(e, a, 1, l, m->k, 0);
 }
 
-/* Remove a digit t * (F - m * q), q = Q(F, m), from l and return the rest. *digit receives F - m * q (unless it is NULL), and *name the name (F, m)
- * of q. Return SETTP_MAP_NONE if l has no digit. */
+/* Remove a digit t * (F - m * q) with q = floor(F / m) from l, and return the rest. *digit receives F - m * q (unless digit is NULL), and *name the
+ * name floor(F / m) of q. Return SETTP_MAP_NONE if l has no digit. */
 SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *t, int32_t *digit, int32_t *name) {
   int32_t i, f, rest;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -4734,8 +4740,8 @@ SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32
   return out;
 }
 
-/* S1: return A with a = b * A + B. *rest receives B. If b is one monomial k * M, the coefficient of each term of `a` that M divides is reduced modulo
- * k. If b is a sum, a multiple of it is subtracted from `a` only if fewer terms remain. */
+/* S1: return A with a = b * A + B. *rest receives B. If b is one monomial k * M, then the coefficients of the terms with M in B are residues modulo k.
+ * If b is a sum, a multiple of b is subtracted from `a` only if fewer terms remain. */
 SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int32_t b, int32_t *rest) {
   settp_map_monomial lead, m, left;
   int32_t out = settp_map_lin_constant(e, 0), i;
@@ -4895,7 +4901,7 @@ typedef struct settp_map_bits {
   int digits, sources, count, work;
 } settp_map_bits;
 
-/* The bits of a value: bit 0 to bit width - 1, and the sign, which all bits from width on have. Only bits below `known` are known. */
+/* The bits of a value: bits 0 to width - 1, and the sign. All bits from `width` on are equal to the sign. Only bits below `known` are known. */
 typedef struct settp_map_reading {
   int32_t bit[SETTP_MAP_BIT_WIDTH + 1];
   int32_t sign;
@@ -5002,8 +5008,8 @@ SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
   return n;
 }
 
-/* Set *r to the source's interval, and *width to the number of its low bits that may vary. *sign is 1 if the sign may vary: then all higher bits equal the
- * sign. Otherwise they are those of r->lo. Return 0 if the source has no bounds, or too many bits vary. */
+/* Set *r to the interval of the source, and *width to the number of its low bits that may vary. *sign is 1 if the sign may vary; then all higher bits
+ * equal the sign. If *sign is 0, all higher bits are those of r->lo. Return 0 if the source has no bounds, or too many bits vary. */
 SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_map_interval *r, int *width, int *sign) {
   uint64_t vary;
   *r = settp_map_lin_interval(e, source);
@@ -5134,8 +5140,8 @@ SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
   return settp_map_floor((int64_t)((uint64_t)k << place), (int64_t)1 << place);
 }
 
-/* Read the sum of terms k * bit and a constant as bits, the lowest first, at most `limit` bits. Reading ends at the first place at which several
- * coefficients k are odd, because the carry is then not linear; the bit at this place is still read unless `whole`. `wide`: the numbers are known
+/* Read the bits of a sum of terms k * bit and a constant, the lowest bit first, at most `limit` bits. Reading ends at the first bit for which several
+ * coefficients k are odd, because the carry is then not linear. This bit is still read, unless `whole` is set. If `wide` is set, the numbers are known
  * modulo 2^64, and the sum is within 2^62 in magnitude. */
 SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit_term *term, int count,
                                     int64_t constant, int limit, int whole, settp_map_reading *out) {
@@ -5178,7 +5184,7 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
   }
 }
 
-/* Record that a form with several terms is a digit of a source, because this cannot be seen from its terms. */
+/* Record that a form is a digit of a source, if the form has several terms: its terms do not show this. Return the form. */
 SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int32_t source, int place, int size) {
   settp_map_bits *b = e->bits;
   int i;
@@ -5193,8 +5199,8 @@ SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int3
   return l;
 }
 
-/* Find multiples of recorded digits (settp_map_bit_digit_add) in l. Add their bits, times the factor, to `term`, and return the rest of l. Return
- * SETTP_MAP_NONE if a number is too large, or if there are too many bits. */
+/* Find multiples k * digit of recorded digits (settp_map_bit_digit_add) in l. For each, add a term k * 2^j * (bit j of the digit) per bit to `term`.
+ * Return l without these multiples, or SETTP_MAP_NONE if a number is too large, or if there are too many bits. */
 SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
                                           int64_t *constant, int *wide) {
   int i, j;
@@ -5357,8 +5363,8 @@ SETT_INLINE int32_t settp_map_lin_xor(settp_map_engine *e, int32_t a, int32_t b)
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_XOR, a, b), 1, 0);
 }
 
-/* X4: return the form `a` modulo c, a power of two, if the bits of `a` below c are known and one of them is a sum of bits. Otherwise return
- * SETTP_MAP_NONE. */
+/* X4: let c be a power of two, 2^n. If the lowest n bits of the form `a` are known, and one of them is a sum of bits, return the form `a` modulo c.
+ * Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t c) {
   settp_map_reading r;
   int j, bits = 0, sums = 0;
@@ -5378,9 +5384,10 @@ SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t
 }
 
 /* ---- minimum and maximum ----
- * Nested minima and maxima of forms are stored as a lattice: the maximum of some minima of forms. The forms are its leaves. No minimum is dropped by
- * another one that is always larger (N3). A lattice is brought to a standard form (N4): the smallest coefficient of each atom over the leaves is
- * moved out, and so is the common divisor of the leaves. Of a lattice and its negative (a minimum of maxima), only one is made an atom. */
+ * Nested minima and maxima of forms are stored as a lattice: the maximum of some minima of forms. The forms are its leaves. A minimum is dropped if
+ * another one is never smaller (N3). In its standard form (N4), a lattice has no part that all leaves share: the smallest coefficient of each atom over
+ * the leaves, and the common divisor of the leaves, are moved out. The negative of a lattice is a minimum of maxima. Only one of the two is made an
+ * atom. */
 
 enum { SETTP_MAP_LEAVES_MAX = 16, SETTP_MAP_MEETS_MAX = 32 };
 
@@ -5529,8 +5536,8 @@ SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lat
 
 enum { SETTP_MAP_LATTICE_MAKE, SETTP_MAP_LATTICE_FIND, SETTP_MAP_LATTICE_COUNT };
 
-/* Return the form op(a, b). If `how` is SETTP_MAP_LATTICE_FIND, return SETTP_MAP_NONE if this atom does not exist yet. If `how` is
- * SETTP_MAP_LATTICE_COUNT, a and b are not forms but the numbers of leaves of two forms: return their sum. */
+/* Return the form op(a, b). If `how` is SETTP_MAP_LATTICE_FIND, return SETTP_MAP_NONE if op(a, b) is not an atom yet. If `how` is
+ * SETTP_MAP_LATTICE_COUNT, a and b are not forms but the numbers of leaves of two forms, and the result is their sum. */
 SETT_INLINE int32_t settp_map_lattice_node(settp_map_engine *e, int op, int32_t a, int32_t b, int how) {
   int32_t t;
   if (how == SETTP_MAP_LATTICE_COUNT) return a + b;
@@ -5553,9 +5560,9 @@ SETT_INLINE int32_t settp_map_lattice_chain(settp_map_engine *e, const settp_map
   return made;
 }
 
-/* Return the form that joins the sets of leaves in `meet` by op; inside a set, the leaves are joined by the other operation. Leaves of x that are in
- * all sets are factored out. If there are none, sets with a single leaf are joined first. If there are none of these, either, the leaf that most sets
- * contain is factored out of these sets. The other sets are joined by the same rules. */
+/* Return the form that joins the sets of leaves in `meet` by op. Inside a set, the leaves are joined by the other operation (max or min). Leaves that
+ * are in all sets are factored out. If there are none, sets with a single leaf are joined first. If there are no such sets, either, the leaf that most
+ * sets contain is factored out of these sets. The remaining sets are joined by the same rules. */
 SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map_lattice *x, const uint32_t *meet,
                                             int meets, int op, int how) {
   uint32_t part[SETTP_MAP_MEETS_MAX], rest[SETTP_MAP_MEETS_MAX], common = ~UINT32_C(0), single = 0, pick = 0;
@@ -5603,9 +5610,10 @@ SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_
               : settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, how);
 }
 
-/* N4: subtract a form from all leaves so that the smallest coefficient of each atom over the leaves, and the smallest constant, become 0. Return that
- * form. For a quotient floor(F / c) whose coefficients differ by multiples of c, the largest coefficient is used instead, because the quotient then
- * belongs to a digit. Terms with minima and maxima are not moved. *g receives the gcd of all numbers in the new leaves. */
+/* N4: subtract a form from all leaves so that the smallest coefficient of each atom over the leaves, and the smallest constant, become 0. Return this
+ * form. Exception: if the smallest and the largest coefficient of a quotient floor(F / c) differ by a multiple of c, the largest one is subtracted,
+ * because the quotient then belongs to a digit. Terms with minima and maxima are not moved if their coefficients differ. *g receives the gcd of all
+ * numbers in the new leaves. */
 SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_lattice *x, int64_t *g) {
   int32_t shift, i, j;
   int64_t constant = e->lin[x->leaf[0]].constant;
@@ -5646,8 +5654,8 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
 
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth);
 
-/* N5: the leaves A + floor(F / c), all with the same c, and leaves A without quotients are the quotient by c of a lattice with the leaves c * A + F
- * and c * A. Return this quotient if it saves more divisions than it adds products. */
+/* N5: let every leaf be A + floor(F / c), with the same c in all leaves, or A without quotients; A and F are other forms in each leaf. The lattice is
+ * then the quotient by c of a lattice with the leaves c * A + F and c * A. Return this quotient if it saves more divisions than it adds products. */
 SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y = *x;
   int64_t c = 0;
@@ -5916,8 +5924,8 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
   return SETTP_MAP_NONE;
 }
 
-/* Record for P12 that l is the form of op(a, b), an operation of the map. Not recorded are a form l that is equal to an operand, and a sum or product
- * with an operand for which settp_map_lin_affine returns 1. */
+/* Record for P12 that l is the form of op(a, b), an operation of the map. Nothing is recorded if l is equal to an operand, or if op is a sum or product
+ * and settp_map_lin_affine returns 1 for an operand. */
 SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int32_t a, int32_t b) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int32_t tree;
@@ -6025,8 +6033,8 @@ typedef struct settp_map_part { /* a summand of a printed sum: k * expr */
   int32_t nodes;
 } settp_map_part;
 
-/* Return 1 if all atoms of the form lin, which is in a name of q, precede q in the order of weight, then divisor, then number. q is printed only by
- * such names, so that the print of q never needs q itself. */
+/* Return 1 if all atoms of the form `lin` precede the quotient q in the order of weight, then divisor, then number. `lin` is in a name of q. q is
+ * printed only by names for which this holds, so the print of q never contains q itself. */
 SETT_INLINE int settp_map_form_lighter(const settp_map_engine *e, int32_t lin, int32_t q) {
   const settp_map_atom *y = e->atom + q;
   int32_t i;
@@ -6079,7 +6087,7 @@ SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_
   int64_t t = 0, k;
   settp_map_form form = {0, 0, 0};
   if (e->lin[l].count > SETTP_MAP_MOST_TERMS) return l;
-  /* if two quotients in the form can make a digit t * (F - m * q), record the name (F, m) of q that this digit needs */
+  /* if two quotients in the form can make a digit t * (F - m * q), record floor(F / m) as a name of q, which this digit needs */
   for (i = 0; i < e->lin[l].count; ++i)
     for (j = 0; j < e->lin[l].count; ++j) {
       settp_map_term x = e->term[e->lin[l].first + i], y = e->term[e->lin[l].first + j];
@@ -6302,8 +6310,8 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* P2: for a term k * q of l, find terms s * F of l with q = floor(F / m) and m = |k / s|, so that F - m * q is a digit. Record (F, m) as a name of
- * q. */
+/* P2: for each term k * q of l with a quotient q, find terms s * F of l with q = floor(F / m) and m = |k / s|. Then F - m * q is a digit. Record
+ * floor(F / m) as a name of q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
@@ -6404,8 +6412,8 @@ SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
   return 1;
 }
 
-/* P1: find the quotient q = floor(F / m) for which it saves most to print q and its dividend as F mod m. If F has a negative number, m - 1 - (m - 1 -
- * F) mod m is tried, too. Return the form that remains. */
+/* P1: print t * (F - m * q) with q = floor(F / m), a part of l, as t * (F mod m). Take the quotient q of l for which this saves most nodes. If F has a
+ * negative number, m - 1 - (m - 1 - F) mod m is tried, too. Return the form that remains. */
 SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, best = SETTP_MAP_NONE, best_q = 0, n, first, digit, left, best_nodes = settp_map_plain_estimate(e, l);
   int64_t best_t = 0, m, up;
@@ -6475,9 +6483,9 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
   return best_turned && !settp_map_mul(best_t, m - 1, &up) ? settp_map_lin_scale(e, left, 1, up) : left;
 }
 
-/* Find the terms of the form `a` that may be moved into the quotient k * floor(form.lin / form.c). Bit i stands for term i. moves[0]: the terms that
- * k divides and whose atom is in form.lin. moves[1]: these, and the quotients that k divides and that use only variables of form.lin. Both are 0 if
- * `a` has more than 64 terms. */
+/* Find the terms of the form `a` that k divides and that may be moved into the quotient k * floor(form.lin / form.c). Bit i stands for term i.
+ * moves[0]: the terms whose atom is in form.lin; if form.lin has a minimum or maximum, also those that use only variables of form.lin. moves[1]: these
+ * terms, and quotients that use only variables of form.lin. Both are 0 if `a` has more than 64 terms. */
 SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k,
                                    uint64_t *moves) {
   const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count,
@@ -6500,8 +6508,7 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
   }
 }
 
-/* Return 1 if a form has several terms and all numbers in it are negative. The C print, which divides non-negative numbers, then needs one more number.
- */
+/* Return 1 if a form has several terms and is never positive. In C text, a dividend must not be negative, so one more number is then added to it. */
 SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   int32_t i, count = e->lin[l].count;
   if (count < 2 || e->lin[l].constant > 0) return 0;
@@ -6547,9 +6554,9 @@ SETT_INLINE int32_t settp_map_joined(settp_map_engine *e, int32_t l, int64_t *c)
   return best;
 }
 
-/* P4: remove the heaviest quotient from l, with all terms that can be moved into it. Return the form that remains. If the quotient's form or its
- * coefficient is negative, the negated form is tried, too. A quotient of equal weight and opposite sign is tried, too, if the heaviest one can be
- * moved into it. */
+/* P4: remove the quotient of the largest weight from l, with all terms that can be moved into it. Return the form that remains. If the quotient's form
+ * or its coefficient is negative, the negated form is tried, too. Another quotient of equal weight and opposite coefficient is also tried, if terms can
+ * be moved into it. */
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip,
                 absorb, alone, first, best_atom = 0;
@@ -6670,7 +6677,7 @@ SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, se
   return part->nodes > 0;
 }
 
-/* Return 1 if a sum has a product or a quotient by a form; only then P9 and P10 are tried. */
+/* Return 1 if a sum contains a product, or a quotient by a form. P9 and P10 are tried only for such sums. */
 SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -6730,8 +6737,9 @@ SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_ma
   return best;
 }
 
-/* P10: c * f + c * x = c * (f + x). Find the product of two sums that saves most nodes. c is the sum of all terms of l with a common factor f,
- * divided by f. The other sum is f plus each x for which the other terms of l contain c * x. Products in the given map are tried, too. */
+/* P10: c * f + c * x = c * (f + x). Find the product of two sums that saves most nodes. For each factor f in l, the sum c is the sum of all terms of l
+ * that contain f, divided by f. The other sum is f plus each x for which the other terms of l contain c * x. Products in the given map are tried,
+ * too. */
 SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_pair[2] = {0, 0}, seen[32], pair[2],
              left;
