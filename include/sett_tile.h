@@ -397,7 +397,7 @@ typedef struct sett_tile_device_plan {
   int64_t span, positions; /* positions from `span` on are the padding that L(n) adds */
 } sett_tile_device_plan;
 
-/* Return the position of the element with an index, which must be inside the array. plan.error must be 0: a failed plan has no elements. index has
+/* Return the position of the element at `index`. The index must be inside the array. plan.error must be 0: a failed plan has no elements. index has
  * SETT_TILE_DEVICE_RANK entries, so that the compiler can keep them in registers. */
 SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, const int64_t *index) {
   int64_t position = 0;
@@ -606,7 +606,7 @@ enum {
   SETT_TILE_MAX_SPLITS = 16,
   SETT_TILE_MAX_DEPTH = 64,
   SETT_TILE_MAX_LIST = SETT_TILE_MAX_RANK + 2 * SETT_TILE_MAX_TILE_DIMS,
-  /* maximum number of elements or runs that a question compares before it answers "not decided" */
+  /* maximum number of elements or runs that are compared; beyond it, the answer is "not decided" */
   SETT_TILE_WALK = 1 << 20,
   SETT_TILE_ORDERS = 1 << 12 /* maximum number of layouts that sett_tile_align tries */
 };
@@ -724,7 +724,7 @@ typedef struct sett_tile_reader {
   const char *text;
   int64_t length;
   int64_t at;     /* number of bytes read so far; after SETT_TILE_END, the length of the shape */
-  int64_t item;   /* index of the last leaf or opened tuple in the tuple that encloses it */
+  int64_t item;   /* index of the last leaf or opened tuple among the members of its enclosing tuple */
   int error;      /* SETT_TILE_OK or an error code */
   int64_t column; /* column of the error, counted from 1 */
   int32_t depth;  /* number of tuples that are open */
@@ -750,8 +750,8 @@ typedef struct sett_tile_summary {
  *     value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride */
 typedef struct sett_tile_step {
   int32_t dim; /* the dimension that the step appends, or -1 */
-  /* the dimension whose index gets the digit when an index is computed from a position: the dimension that was appended last or, if * joins it to
-   * others, the last of these dimensions */
+  /* the dimension to whose index the digit belongs: the dimension that was appended last. If * joins that dimension to others, it is the last of
+   * the joined dimensions */
   int32_t into;
   int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
@@ -807,8 +807,8 @@ typedef struct sett_tile_iterator {
   settp_tile_loop loop[SETTP_TILE_LOOPS]; /* the innermost loop is the first */
 } sett_tile_iterator;
 
-/* The reasons of answers. In the texts, %a and %b are the numbers a and b of the answer: numbers of the first and of the second shape, or two numbers
- * of one shape. %ta and %tb are types instead of numbers, and %k is the row-major number of an element. */
+/* The reasons of answers. In the texts, %a and %b are the fields a and b of the answer: a number of the first shape and a number of the second, or
+ * two numbers of one shape. %ta and %tb are the names of the types a and b. %k is the row-major number of an element. */
 #define SETT_TILE_REASONS(X)                                                                             \
   X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one") \
   X(UNSIZED, "expected arrays with bounded dimensions, parsed without an error")                         \
@@ -845,7 +845,7 @@ typedef struct sett_tile_answer {
 } sett_tile_answer;
 
 /* The properties of elements that are compared in addition to positions. SAME_BITS: the number of bits of an element in memory. SAME_TYPE: this
- * number and the element type. ANY_TYPE: none; if the numbers of bits differ, the numbers of positions are compared instead of those of bytes. */
+ * number and the element type. ANY_TYPE: none; if the numbers of bits differ, the sizes of the arrays are compared in positions, not in bytes. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))). The first transpose (`first`) leads from shape `from` to shape `before`, the reshape to `after`, and
@@ -978,12 +978,13 @@ SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
  * SETT_TILE_UNKNOWN if elements have no size. The position is not checked. */
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
 /* Return 1 + the last position that holds an element, or 0 for an empty array. A copy may end there if it may leave out trailing padding. In a
- * coupled layout (see PLANS), return SETT_TILE_UNKNOWN if none of the last 16384 positions before those of L(n) holds an element. */
+ * coupled layout (see PLANS), only the last 16384 positions before the padding of L(n) are searched. Return SETT_TILE_UNKNOWN if none of them holds
+ * an element. */
 SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
 /* Decide if elements take whole bytes and each dimension has one stride, so that the first byte of every element is the sum of index * stride. After
  * a yes, write the strides in bytes; otherwise, write -1s. (To get the stride in elements of a single dimension, apply sett_map_strides to the map
- * that sett_layout_map in sett.h returns.) A dimension of size 1 gets stride * size of the next more minor dimension (the bytes of an element if
- * there is none), or 0 if this does not fit in 64 bits. */
+ * that sett_layout_map in sett.h returns.) The stride of a dimension of size 1 is the product of the next more minor dimension's stride and size, or
+ * the bytes of an element if there is no such dimension. If the product does not fit in 64 bits, the stride is 0. */
 SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
 /* Write the list of sizes after one step of a tile (SETT_TILE_COMBINED, ..). Tile 0 is the outermost. dims has room for SETT_TILE_MAX_LIST numbers.
  * Return the length of the list, or 0 if there is no such step. */
@@ -1014,8 +1015,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
                                                       int32_t *permutation, int types);
 /* Write a bitcast as a reshape, as a transpose, or as a reshape between two transposes. None of them moves a byte. */
 SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
-/* Return a shape with other dimensions and the tiles of `from`, whose minor_to_major makes the reshape from `from` a bitcast. If the answer is not
- * yes, the reshape to the returned shape is no bitcast, or it is not known to be one. */
+/* Return a shape with the sizes `dims` and the tiles of `from`. Its minor_to_major is chosen so that a reshape from `from` to this shape is a
+ * bitcast. If the answer is no, the reshape is not a bitcast; if the answer is "not decided", it is not known to be a bitcast. */
 SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
 /* Decide if the array has the same bytes with its tiles and without them. */
@@ -2003,11 +2004,11 @@ SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whol
 
 /* ---- bodies: positions ------------------------------------------------------------------------------------------ */
 
-/* An entry of the list of dimensions, as digits of the index. Its value is the sum of digit * unit. A digit of a dimension (or of several dimensions
- * joined by *) is (value mod limit) / weight, where limit is the weight of the digit above or a bound of the value. An entry is a linked list of
- * digits, the most minor first. */
+/* A digit of the index of a dimension (or of the combined index of dimensions that * joins). The digit is (index mod limit) / weight, where limit is
+ * the weight of the next higher digit, or a bound of the index. Tiles change the list of dimensions; the index along each entry of the list is a sum
+ * of digit * unit. The digits of an entry are a linked list, the most minor first. */
 typedef struct settp_tile_piece {
-  /* physical index of the dimension; the last one if * joined several; -1 if the digit was merged into another */
+  /* physical index of the dimension; if * joined several dimensions, that of the last; -1 if the digit was merged into another digit */
   int32_t source;
   int32_t next; /* the next more major digit of the entry, or -1 */
   int64_t weight, limit, unit;
@@ -2020,8 +2021,9 @@ typedef struct settp_tile_pieces {
 
 SETT_INLINE int64_t settp_tile_largest(const settp_tile_piece *digit) { return (digit->limit - 1) / digit->weight; }
 
-/* Divide an entry, a sum of digit * unit, by a tile: *entry becomes the remainder, *quotient the quotient. Digits whose units are multiples of the
- * tile go to the quotient. If the other digits can reach the tile, the highest of them is split at the tile. Return 0 if it cannot be split there. */
+/* Divide the index along an entry (a sum of digit * unit) by a tile size: *entry becomes the remainder, *quotient the quotient. Digits whose units are
+ * multiples of the tile size go to the quotient. If the other digits can add up to the tile size or more, the highest of them is split into one digit
+ * of the remainder and one of the quotient. Return 0 if it cannot be split in this way. */
 SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *entry, int32_t *quotient) {
   settp_tile_piece *digit = all->digit;
   int32_t at, last = -1;
@@ -2051,8 +2053,8 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
   return 1;
 }
 
-/* Join two lists of digits that * combines: multiply the digits of `outer` by `size`, the number of values of `inner`, and append them to `inner`. If
- * the neighbours at the seam are halves of a digit that a tile split, they become one digit again. Return the joined list. */
+/* Join the digits of two entries that * combines: multiply the units of `outer` by `size`, the number of values of `inner`, and append these digits to
+ * `inner`. If a tile split a digit, and its two halves are neighbours again, they become one digit. Return the joined list. */
 SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32_t inner, int64_t size) {
   settp_tile_piece *low, *high;
   int32_t at;
@@ -2070,9 +2072,9 @@ SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32
   return inner;
 }
 
-/* Set whole[i] to 1 if the division by tile dimension i (counted over all tiles) does not change the order in memory: the stride of the quotient
- * is the stride of the remainder times the tile's size, as without the division. The function goes from the last tile back to the first. stride[] is
- * the stride of each entry of a list, or -1 if the later tiles give the entry no single stride. */
+/* Set whole[i] to 1 if the division by tile dimension i (counted over all tiles) does not change the order in memory. This is so if the stride of the
+ * quotient is the stride of the remainder times the tile size. The function goes from the last tile back to the first. stride[] has the stride of
+ * each entry of the current list, or -1 if the later tiles give the entry no single stride. */
 SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whole) {
   int64_t stride[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], size = 1;
   int stage, i, tile_at = 0;
@@ -2099,8 +2101,8 @@ SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whol
 }
 
 /* Compute the digits of all entries of the plan's last list. entry[i] is the index of the most minor digit of entry i, or -1 if it has none. With
- * `join`, dimensions that * combines in the first tile count as one dimension. Return 0 if a digit cannot be split where a tile ends; then no steps
- * compute the position. */
+ * `join`, dimensions that * combines in the first tile count as one dimension. Return 0 if a digit cannot be split where a tile ends: then the position
+ * cannot be computed by steps. */
 SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, settp_tile_pieces *all, int32_t *entry) {
   int32_t next[SETT_TILE_MAX_LIST], whole[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, g, tile_at = 0, n = plan->rank;
@@ -2150,8 +2152,8 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
   return 1;
 }
 
-/* Write to step[] the digits of one dimension (`source`; * may have joined several to it), the largest weight first, and return their number. Two
- * adjacent digits become one if their strides continue each other. */
+/* Write to step[] the digits of dimension `source`, the largest weight first, and return their number. Digits of dimensions that * joined to `source`
+ * are among them. Two adjacent digits become one if settp_tile_continues allows it. */
 SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source,
                                         sett_tile_step *step) {
   int count = 0, kept = 0, i, j;
@@ -2170,7 +2172,8 @@ SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int6
   return kept;
 }
 
-/* Compute the steps of a plan whose lists are already computed. `join` is as in settp_tile_take_digits. Return 0 if no steps compute the position. */
+/* Compute the steps of a plan whose lists are already computed. `join` is as in settp_tile_take_digits. Return 0 if the position cannot be
+ * computed by steps. */
 SETT_INLINE int settp_tile_steps(sett_tile_plan *plan, int join) {
   settp_tile_pieces all;
   int32_t entry[SETT_TILE_MAX_LIST], into[SETT_TILE_MAX_RANK];
@@ -2334,8 +2337,8 @@ SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   return position;
 }
 
-/* Compute the index of the element at a position inside the layout without its tail. For padding, return 0; a part of the index may then be
- * written. */
+/* Compute the index of the element at a position. The position must be below plan->span, so it is not padding of L(n). For other padding, return 0;
+ * some entries of index may be written before. */
 SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
   int i;
@@ -2420,8 +2423,8 @@ SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
 
 /* ---- bodies: iterators ------------------------------------------------------------------------------------------ */
 
-/* Return the stride of the digit of dimension dim with this weight, which must be a multiple of one of the plan's weights. Return 0 if the dimension
- * has no digits. */
+/* Return the stride of a digit with this weight in dimension dim: the change of the position when the digit grows by 1. If the plan has no digit of
+ * this weight, the next lower digit of the dimension gives the stride; its weight must divide `weight`. Return 0 if the dimension has no digits. */
 SETT_INLINE int64_t settp_tile_digit_stride(const sett_tile_plan *plan, int dim, int64_t weight) {
   int64_t stride = 0, largest = 0;
   int i;
@@ -2458,8 +2461,8 @@ SETT_INLINE int settp_tile_is_tied(const sett_tile_plan *plan) {
   return tied;
 }
 
-/* Write the digits of all dimensions, split so that both plans have them, with the smallest stride in `order` first. Return their number, which is at
- * least 1. Return 0 if they cannot be split so. */
+/* Split the indices of all dimensions into digits that both plans have. Write a loop for each digit, the smallest stride in `order` first. Return the
+ * number of loops, which is at least 1, or 0 if there are no such digits. */
 SETT_INLINE int settp_tile_common_loops(const sett_tile_plan *order, const sett_tile_plan *other, const int64_t *dims,
                                         settp_tile_loop *loop) {
   settp_tile_loop none = {0, 1, 1, 1, 1, 0};
@@ -2643,7 +2646,8 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
       int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1,
               sum = 0;
       best[at] = 0;
-      /* The largest sum has the digits of `value`, or those of a smaller number: one digit is lower by 1, and the steps below it have their best digits. */
+      /* The largest sum is that of `value` or of a smaller number. A smaller number has the digits of `value` down to a digit that is lower by 1; the
+       * steps below that digit add best[down + 1]. */
       for (down = at; down < i; ++down) {
         const sett_tile_step *step = &plan->step[down];
         int64_t digit = value / step->weight;
@@ -2981,8 +2985,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shap
   return settp_tile_same(&turned, to, types);
 }
 
-/* Return the position of the element whose index is 1 in this dimension and 0 in all others. *part receives the part that holds it. The plan is that
- * of a part. */
+/* Return the position of the element whose index is 1 in this dimension and 0 in all others. *part receives the part that holds this element. `plan` is
+ * the plan of one part. */
 SETT_INLINE int64_t settp_tile_unit(const sett_tile_shape *shape, const sett_tile_plan *plan, int dim, int64_t *part) {
   int64_t index[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK];
   int i;
@@ -3004,7 +3008,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
   if (settp_tile_counts_differ(from, to, types, &answer)) return answer;
-  /* Two elements never have the same position, so a dimension is identified by the distance along it. Dimensions of size 1 keep their order. */
+  /* Two elements never have the same position, so the element with index 1 in one dimension, and 0 in the others, has another position for each
+   * dimension. Dimensions of `from` and `to` are paired by these positions. Dimensions of size 1 keep their order. */
   for (i = 0; i < to->rank; ++i) {
     for (j = 0; j < from->rank; ++j) {
       int64_t part, other_part;
@@ -3330,8 +3335,8 @@ SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_
   return 1;
 }
 
-/* Check strides of a plan with steps. The steps are the digits of a dimension, or of the dimensions that * joined. No digit continues the digit
- * below, so the strides hold everywhere if they hold at the first value of each digit. */
+/* Check strides of a plan with steps. The steps are the digits of a dimension, or of the dimensions that * joined. Digits whose strides continue each
+ * other are already one digit. So the strides are right everywhere if they are right at the elements where one digit is 1 and all others are 0. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
@@ -3350,8 +3355,9 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
   return answer;
 }
 
-/* Check strides of a coupled plan (a plan without steps). Along each dimension there is a distance that every tile divides without a remainder. Two
- * indices at this distance have the same distance in memory everywhere. So the strides hold everywhere if they hold up to this distance. */
+/* Check strides of a coupled plan (a plan without steps). Along each dimension the layout has a period: an index at which every tile divides without a
+ * remainder. From any index to the index one period further, the position grows by the same number. So the strides are right everywhere if they are
+ * right up to one period. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
