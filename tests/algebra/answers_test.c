@@ -1,5 +1,5 @@
-/* Test the convention ANSWERS of all headers: for failed, undecided, outside and {0} inputs no answer is true in an
- * `if`, and every output is written. Single outputs are not initialised here, so that -O2 -Wmaybe-uninitialized -Werror
+/* Test section ANSWERS of all headers. If an input is failed, undecided, outside or {0}, no answer is true in an `if`,
+ * and every output is written. Single outputs are not initialised here, so that -O2 -Wmaybe-uninitialized -Werror
  * finds a function that leaves one unwritten; arrays hold POISON. tests/algebra/test_answers.py requires that this file
  * calls each public function that returns an answer. */
 #include <stdio.h>
@@ -210,7 +210,7 @@ static void lists(void) {
   NOT_TAKEN(sett_tile_kept_dims(2, dims, 2, others, from, order));
 }
 
-/* sett_tile_check finds what a program set wrongly; the shape as it was parsed is right. */
+/* sett_tile_check accepts a parsed shape, and refuses it after a program has set a field to a wrong value. */
 static void checks(void) {
   const sett_tile_shape good = shape_of("f32[4,6]{1,0:T(2,4)L(8)SC(0:1,3)(1:2)M(8)}");
   sett_tile_shape shape = good;
@@ -237,7 +237,7 @@ static void checks(void) {
   BREAKS(shape.split[2] = 6, SETT_TILE_ERROR_SPLIT_INDEX);
 }
 
-/* After its end or an error a reader returns only event 0, and its shape is failed. */
+/* After the end of the shape, and after an error, a reader returns only event 0 and a failed shape. */
 static void readers(void) {
   static const char *const texts[] = {"(f32[2], (s8[3]))", "(f32[2], x)", "", "f32[2"};
   size_t i;
@@ -391,7 +391,7 @@ static void maps(void) {
   CHECK(!error && holds(results, 2, 0));
   NOT_TAKEN(sett_map_evaluator_at(&evaluator, point, poisoned(results), &error));
   CHECK(!error && holds(results, 2, 0));
-  /* a point without a value: the division by zero comes after the first result is known, or before */
+  /* a point without a value (division by zero): the results are 0 */
   point[0] = 3;
   point[1] = 0;
   NOT_TAKEN(sett_map_evaluate(&arena, map, point, poisoned(results), &error));
@@ -448,7 +448,7 @@ static void maps(void) {
         stride.align == 1);
   memset(text, 'x', sizeof text);
   CHECK(!sett_map_print_c(&full, one, SETT_MAP_ANY_TYPE, text, sizeof text, &error) && error && !*text);
-  /* no text if the values do not fit into the type, and no variable with this number */
+  /* there is no C text if the values do not fit in the type; the map has no variables 1 and -1 */
   one = map_of(&arena, "(d0) -> (d0 * 3), domain: d0 in [0, 2000000000]");
   memset(text, 'x', sizeof text);
   CHECK(!sett_map_print_c(&arena, one, SETT_MAP_INT, text, sizeof text, &error) && error == SETT_MAP_ERROR_INDEX_TYPE &&

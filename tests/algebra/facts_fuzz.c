@@ -1,4 +1,4 @@
-/* Property, for any bytes and an arena of any size: a fact about a map is accepted, or refused with a place inside the
+/* Property, for any bytes and an arena of any size: a fact about a map is accepted, or refused with a column inside the
  * text. After "no" there is a point of the domain where the fact is false; after "yes" the fact is true at random points.
  * An affine map or set that is accepted prints to a text that reads back and prints the same.
  *

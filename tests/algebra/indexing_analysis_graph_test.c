@@ -316,7 +316,7 @@ static void runtimes(void) {
   check(!strcmp(text, "(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 6]"), "a parameter stays");
   check(set[0].count == 1 && set[0].first->runtimes == 1 && set[0].first->runtime[0].operand == 101,
         "and says where it is read");
-  /* two calls of this graph make dynamic slices of a slice; runtime variables keep the order of the list */
+  /* a dynamic slice of a call, where the call makes the dynamic slice above: the call's runtime variable comes first */
   whole[0] = set[0];
   memset(values, 0, sizeof values);
   memset(edge, 0, sizeof edge);
@@ -387,8 +387,8 @@ static void many(void) {
   check(set.first->kind == SETT_ANALYSIS_UNDEFINED && set.first == set.last, "then UNDEFINED");
 }
 
-/* Very large memories: a swizzle with too many blocks for an integer, and positions inside the memory that do not fit.
- */
+/* Very large memories: a swizzle of too many blocks, a position that is inside the memory but does not fit in 64 bits,
+ * and a position outside. */
 static void large(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map_variable d = {NULL, 0, 1};

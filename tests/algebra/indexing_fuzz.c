@@ -1,4 +1,4 @@
-/* Property, for any bytes: `sett indexing` prints lines of five fields, or one error whose place is inside the text.
+/* Property, for any bytes: `sett indexing` prints lines of five fields, or one error at a place in the text.
  * Run: indexing_fuzz [SECONDS [SEED]] on HLO texts with a few random changes. The same entry serves libFuzzer with
  * -DSETT_LIBFUZZER. */
 #define INDEXING_STORE(arena) ((size_t)1 << 20)
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char out[1 << 20];
   static uint64_t memory[COMMAND_MEMORY / sizeof(uint64_t)];
   char *text = (char *)malloc(size ? size : 1), *at,
-       *end; /* exactly as long as the text, so that a sanitizer finds a read beyond its end */
+       *end; /* the block is exactly as long as the text, so that a sanitizer finds a read beyond the end */
   command self;
   long line, column, lines = 1;
   size_t i;

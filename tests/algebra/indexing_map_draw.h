@@ -79,7 +79,7 @@ typedef struct draw_shape {
   int rank;
   int64_t size[DRAW_RANK];
   int64_t at
-      /* an index at which all steps so far have a value. draw_step keeps it in the domain, so the chain is not empty */
+      /* an index at which all steps so far have a value. draw_step keeps it inside, so the composed map has a point */
       [DRAW_RANK];
 } draw_shape;
 
@@ -282,8 +282,8 @@ static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1
   if (stride > 1) draw_put(&o, ") floordiv %lld", (long long)stride);
 }
 
-/* Write the results of a reshape. pieces: cut both shapes into the smallest pieces with equal products, as XLA does;
- * otherwise all is one piece. */
+/* Write the results of a reshape. If `pieces` is 1, cut both shapes into the smallest pieces with equal products, as
+ * XLA does; otherwise each shape is one piece. */
 static inline void draw_reshape(draw_side *side, const draw_shape *from, const draw_shape *to, int pieces) {
   int i = 0, j = 0, i0, j0, k;
   while (j < to->rank) {
@@ -369,8 +369,8 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start,
                  (long long)step);
       break;
-    /* d -> (d - start) / step where the division is exact, into a smaller operand: a pad with step - 1 elements
-     * between two of the operand. With step 1 it is also the map into an operand of a concatenation */
+    /* d -> (d - start) / step where the division is exact, into a smaller operand. This is the map of a pad that puts
+     * step - 1 elements between neighbours of the operand. With step 1, a concatenation has such a map, too */
     case DRAW_PAD:
       step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
       start = at % step + step * draw_int(r, 0, at / step);
@@ -756,7 +756,7 @@ static inline void draw_common(draw *r, draw_out *o, const draw_terms *t) {
   if (draw_one_in(r, 3)) draw_put(o, " %c %s", draw_one_in(r, 3) ? '+' : '-', draw_one_in(r, 2) ? s : a);
 }
 
-/* Draw a function of a minimum or maximum, or the minimum or maximum of a function of several terms. */
+/* Draw f(min(a, b)) or min(f(a), f(b)), or the same with max. The function f has one operation, such as floordiv. */
 static inline void draw_monotone(draw *r, draw_out *o, const draw_terms *t) {
   static const char *const functions[] = {" floordiv %lld", " floordiv %lld", " * %lld",
                                           " ceildiv %lld",  " mod %lld",      " + %lld"};
@@ -849,7 +849,7 @@ static inline void draw_symbolic(draw *r, draw_out *o, const draw_terms *t) {
   }
 }
 
-/* Draw quotients of one form with different offsets, and remainders of the form. */
+/* Draw a sum of quotients and remainders of one term with different offsets. */
 static inline void draw_neighbours(draw *r, draw_out *o, const draw_terms *t) {
   const char *x = draw_term(r, t);
   int64_t c = draw_int(r, 2, 9), s = draw_one_in(r, 2) ? 1 : draw_int(r, 1, 4);
@@ -1019,8 +1019,8 @@ static inline sett_map draw_compose(sett_map_arena *arena, const draw_chain *c) 
   return map;
 }
 
-/* Count the nodes of results and constraints: as trees, and distinct nodes. An operand has a lower handle than the
- * operation, as the header guarantees. */
+/* Return the number of nodes of results and constraints as trees; *distinct receives the number of distinct nodes. The
+ * header guarantees that an operand has a lower handle than its operation. */
 static inline double draw_nodes(const sett_map_arena *arena, sett_map map, double *distinct) {
   double *tree = (double *)calloc(arena->nodes, sizeof *tree), total = 0;
   unsigned char *used = (unsigned char *)calloc(arena->nodes, 1);

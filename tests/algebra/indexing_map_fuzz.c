@@ -1,6 +1,6 @@
-/* Property, for any bytes and an arena of any size: reading gives a map, or an error inside the text. A map prints to a
- * text that reads back and prints the same. The simplified map has the same domain and values at every point (on a large
- * box: at some points). After an error for a full arena, the arena is as usable as before.
+/* Property, for any bytes and an arena of any size: reading gives a map, or an error with a column inside the text. A
+ * map prints to a text that reads back and prints the same. The simplified map has the same domain and values at every
+ * point (on a large box: at some points). After an error for a full arena, the arena is as usable as before.
  *
  * Run: indexing_map_fuzz [SEED [COUNT]] mutates the texts below; indexing_map_fuzz FILE.. runs files. The same entry
  * serves libFuzzer with -DSETT_LIBFUZZER. */
@@ -108,7 +108,7 @@ static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const set
     if (before[i] < range[i].lo || before[i] > range[i].hi) fail("range", text, size);
   }
   if (x == y || (y < 0 && !x && (b.kind == SETT_MAP_FAILED || is_outside(arena, b, point)))) return;
-  /* `b` overflows at a point where `a` does not, but it has no wrong value there */
+  /* `b` may overflow at a point where `a` does not: it then has no value there, which is not a wrong value */
   if (y == -SETT_MAP_ERROR_OVERFLOW && b.kind == SETT_MAP_DEFINED) {
     ++overflows;
     return;
@@ -204,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map, back, simple;
   char *text = (char *)malloc(
-      size ? size : 1); /* a block exactly as long as the text, so that a sanitizer finds a read beyond its end */
+      size ? size : 1); /* the block is exactly as long as the text, so that a sanitizer finds a read beyond the end */
   size_t i;
   if (!text) return 0;
   if (size) memcpy(text, data, size);

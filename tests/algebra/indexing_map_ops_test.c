@@ -409,8 +409,8 @@ static void runs(sett_map_arena *a, sett_map m, int variable) {
   }
 }
 
-/* points_led: check that every point of `other`, mapped back to the variables of m by `back` (which returns 0 if there
- * is no such point), is a point of m with the same image. Return the number of these points. */
+/* points_led: map every point of `other` to the variables of m by `back`, and check that the result is a point of m
+ * with the same image. `back` returns 0 if there is no such point. Return the number of points of `other`. */
 typedef int (*lead)(const sett_map *m, const sett_map *other, const int64_t *p, int64_t *back);
 
 static int points_led(sett_map_arena *a, sett_map m, sett_map other, lead back, const char *what) {
@@ -455,7 +455,7 @@ static void rescaled(sett_map_arena *a, sett_map m) {
 }
 
 static int by_removal(const sett_map *m, const sett_map *other, const int64_t *p,
-                      int64_t *back) { /* any point of m with this image may be returned */
+                      int64_t *back) { /* find a point of m with the values p of the variables that were not removed */
   int i, j, k, n = sett_map_variables(*m);
   (void)other;
   for (i = 0; i < points; ++i) {
@@ -526,7 +526,7 @@ static void moved(sett_map_arena *a, sett_map m) {
   check(r.kind == SETT_MAP_DEFINED && r.dims == kinds[0] && r.ranges == kinds[1] && r.rts == kinds[2], "moved: counts");
   if (r.kind != SETT_MAP_DEFINED) return;
   check(points_led(a, m, r, by_kind, "moved") == points, "moved: all points");
-  for (i = 0; i < n; ++i) { /* the moved map has the names of all variables of m */
+  for (i = 0; i < n; ++i) { /* the moved map has a variable with the name of each variable of m */
     const char *name = sett_map_name(m, i, buffer);
     check(sett_map_find(r, name, strlen(name)) >= 0, "moved: names");
   }

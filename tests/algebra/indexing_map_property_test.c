@@ -419,7 +419,7 @@ static void check_range(sett_map map, int all) {
 
 /* Check the strides that the header states for one variable: where its value is x and its lower bound is lo, a
  * result is rest + stride * (x - lo). The rest does not depend on x, and is a multiple of `align` (0 if `align` is 0).
- * All points are given, in order. */
+ * `points` must have all points of the box, the last variable fastest. */
 static void check_strides(draw *r, sett_map simple) {
   static int64_t start[POINTS];
   static unsigned char seen[POINTS];
@@ -562,7 +562,8 @@ static void check_equal(draw *r, sett_map map, sett_map simple) {
   }
 }
 
-/* Return 1 if the header refuses one of several steps, because it divides by 0 at every point. */
+/* Return 1 if the chain has several steps and the header refuses one. It refuses a step that divides by 0 at every
+ * point. */
 static int is_refused(void) {
   int i, refused = 0;
   for (i = 0; i < chain.steps && chain.steps > 1; ++i)
@@ -683,8 +684,8 @@ static void check_map(draw *r, int which) {
 
 /* Test n maps. If rank is not 0, the maps are identities of this rank and depth. Otherwise they are of all classes (only =
  * -1), of one class, or of the classes of ALGEBRA (only = DRAW_CLASS_COUNT). Return 1 if a value is wrong, or if too many
- * maps are less simple than expected. For identities of rank 4 and depth 3, none may be; for others, 1 % may be (in small
- * samples a few more). */
+ * maps are less simple than expected: any of the identities of rank 4 and depth 3, and more than 1 % of other maps (in
+ * small samples a few more). */
 static int run(int n, int only, int rank, int depth) {
   static const int64_t sizes[] = {24, 60, 100, 200, 400, 800, 2000};
   static const int inverses[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};

@@ -23,8 +23,8 @@
 #define RULE_TEXT(name) #name,
 enum { RULES(RULE_ENUM) RULE_COUNT };
 static const char *const names[] = {RULES(RULE_TEXT)};
-/* By rule: the number of cases in which a law's premise holds, of cases in which the law fails, and of rows in the
- * table. */
+/* For each rule: cases[] counts the cases in which the premise of its law holds, broken[] those in which the law fails,
+ * maps[] the rows of the table. */
 static int cases[RULE_COUNT], broken[RULE_COUNT], maps[RULE_COUNT];
 static int failures;
 
@@ -67,7 +67,7 @@ static int64_t gcd(int64_t a, int64_t b) { /* the greatest common divisor of |a|
 
 static void quotients(void) {
   EACH(c, 1, 12) {
-    EACH(b, -60, 60) { /* b: the value of any expression, because the laws use b only in floor(b / c) */
+    EACH(b, -60, 60) { /* b stands for the value of any expression */
       int64_t near = 0, v = Q(b, c);
       EACH(a, -60, 60) near += 2 * (b - c * a) > -c && 2 * (b - c * a) <= c;
       law(R1, 1, near == 1);
@@ -79,7 +79,7 @@ static void quotients(void) {
       law(R6, 1, v == -Q(c - 1 - b, c));
       law(R9, c % 2 == 0, c % 2 || v + Q(b + c / 2, c) == Q(b, c / 2));
       EACH(a, -20, 20) {
-        int64_t q = v - a; /* v less an integer is a quotient, and so is its negation */
+        int64_t q = v - a; /* v - a is a quotient with the divisor c, and so is its negation */
         law(R11, 1, q == Q(b - c * a, c) && -q == Q(c * a - b + c - 1, c));
       }
       EACH(x, -9, 9)
@@ -100,7 +100,7 @@ static void quotients(void) {
         EACH(f, -20, 20) {
           law(R8, 1, Q(a + Q(f, m), c) == Q(m * a + f, m * c));
           law(R8, 1, Q(a - Q(f, m), c) == Q(m * a - f + m - 1, m * c));
-          /* for c = 2, Q(f, m) may be subtracted in the numerator and added to the quotient instead */
+          /* for c = 2, the numerator may have -Q(f, m) instead of Q(f, m) if Q(f, m) is added to the quotient */
           law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m));
         }
   }
@@ -145,7 +145,7 @@ static void intervals(void) {
                          -2 * r + x)); /* the factor is negative, so the ends are exchanged */
               law(I4, 1,
                   3 * a * x + 5 * Q(f, m) ==
-                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* 3 * digit contains 3 * a * x */
+                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* digit takes the place of a * x */
             }
         }
   EACH(m, 1, 12)
@@ -248,7 +248,7 @@ static void products(void) {
         law(S1, 1, Q(b * k + a, b) == k + Q(a, b));
         EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* if k is in [0, g - 1], Q(k, g) is 0 */
         law(P9, 1, k * a - k * b * Q(a, b) == k * residue(a, b));
-        law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* the law above, with -k for k */
+        law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* the same with the factor -k */
         law(P11, 1, k * Q(a, b) + k == k * ceiling(a + 1, b));
       }
     }
@@ -262,8 +262,8 @@ static void products(void) {
       }
 }
 
-/* P13: for r in 0 .. n - 1, floor((a * r + b) / c) equals floor(r / d) if it rises from i - 1 to i at each r = i *
- * d, and both are equal at r = n - 1. */
+/* P13: floor((a * r + b) / c) equals floor(r / d) for all r in 0 .. n - 1 if the first quotient rises from i - 1 to i
+ * at each r = i * d, and both quotients are equal at r = n - 1. */
 static void steps(void) {
   EACH(n, 1, 12)
     EACH(a, 1, 7)
@@ -349,7 +349,7 @@ static void lattices(void) {
     }
 }
 
-/* computed bit by bit, by division; once only -1 or 0 is left, all higher bits are ones or zeros */
+/* a xor b, computed bit by bit by division. When only -1 or 0 is left of a and b, all their higher bits are equal */
 static int64_t exclusive_or(int64_t a, int64_t b) {
   int64_t sum = 0, weight = 1;
   for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2))
@@ -633,7 +633,7 @@ static const struct row {
      "(d0, d1, d2) -> (((d1 + d2) mod 6) floordiv 2), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [23, 30]",
      "(d0, d1, d2) -> (((d1 + d2) floordiv 2) mod 3), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [23, 30]"},
     {C7,
-     /* the residues are between 3 and 5 and even */
+     /* (d1 * 6) mod 8 is even and between 3 and 5, so it is 4 */
      "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [0, 4999], ((d1 * 6) mod 8) * 8 + d0 in [20, 41]",
      "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [2, 4998], d1 mod 4 in [2, 2]", NULL, NULL},
     {P1, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 15), " D0, "(d0) -> ((d0 mod 3) * 5), " D0,

@@ -260,8 +260,8 @@ int main(int argc, char **argv) {
       "(d0) -> (d0), domain: d0 in [-7, 7], d0 mod 3 in [2, 2]",                                       /* C5 */
       "(d0) -> (d0 floordiv 11, d0), domain: d0 in [0, 200], d0 mod 11 in [3, 3], d0 mod 7 in [0, 0]", /* CRT */
       "(d0, d1) -> (d0), domain: d0 in [0, 9], d1 in [0, 9], d0 * 3 + d1 * 6 in [100, 100]",
-      /* simplify prints a quotient in another form than it computed with. So it simplifies the printed map again before
-       * it returns, because a second call of simplify must change nothing (law L2) */
+      /* simplify writes a quotient in another form than it computes with. A second call of simplify must change nothing
+       * (law L2), so simplify applies its rules to the written map again before it returns */
       "(d0) -> (((d0 + 19) mod 5) mod 4 - (d0 - d0 * 3) mod 4, d0 floordiv -2, (-d0) mod 8 + 14), domain: d0 in [-12, -10]",
       "(d0, d1, d2) -> (((d2 * 12 + d2 * 3) floordiv 24) * -36, 3), domain: d0 in [-5, 2], d1 in [2, 7], d2 in [-8, -6]",
       "(d0, d1)[s0] -> (((d1 * 2 + 1) * 18 + d0 * 9 + s0) floordiv 342, ((d1 * 2 + 1) * 18 + d0 * 9 + s0) mod 342), "
@@ -279,7 +279,7 @@ int main(int argc, char **argv) {
   little_memory(
       "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 5, (d0 * 12 + d1 + s0) mod 7), domain: d0 in [0, 9], d1 in [0, 11], s0 in [0, 3], d0 + d1 in [2, 9]");
   little_memory(
-      /* KNOWN EMPTY */
+      /* the domain of this map is empty, so the answer is KNOWN EMPTY */
       "(d0, d1) -> (d0 + d1), domain: d0 in [5, 7], d1 in [-4, 4], d0 * 3 + 5 in [0, 1], d0 mod 0 in [0, 0], d0 mod 2 in [0, 0]");
   big_numbers();
   deep_input();

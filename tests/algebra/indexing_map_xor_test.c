@@ -42,9 +42,9 @@ static const char *print(sett_map map) {
 #define S "domain: d0 in [-9, 20], d1 in [0, 15]"
 
 static const struct row {
-  const char *text, *parsed, *simple, *c; /* c: the C text from its second line on, NULL: not tested */
+  const char *text, *parsed, *simple, *c; /* c: the C text from its second line on; NULL means that it is not tested */
 } rows[] = {
-    /* d1 has no bounds; all that is known is that some bits of its multiples are 0 */
+    /* d1 has no upper bound; it is only known that its multiples have zeros in their lowest bits */
     {"(d0, d1) -> (d0 xor d1 * 4, d0 xor d1 * -2), domain: d0 in [0, 3], d1 in [0, 9223372036854775807]", NULL,
      "(d0, d1) -> ((d1 * 4) xor d0, (d1 * -2) xor d0), domain: d0 in [0, 3], d1 in [0, inf]", NULL},
     {"(d0, d1, d2) -> ((((d2 * -2 + d1 + d2) mod 3) xor ((d0 xor d2 xor 2) mod 12)) mod 4, ((d0 xor d2 xor 2) mod 12 + 2) xor ((d0 xor d2 xor 2) mod 12)), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d2 * -2 + d1 + d2) mod 3 in [1, 2]",

@@ -271,8 +271,8 @@ def test_simplify_keeps_domain_and_values() -> None:
 
 
 def test_simplify_where_divisors_may_be_zero() -> None:
-    """Simplify removes no point from the domain and adds none: in the text, and as the command evaluates the text. A point
-    of the domain where the map has no value may become anything.
+    """Simplify keeps the domain and the values, as the oracle reads the text and as the command evaluates it. A point
+    where the map has no value is not compared.
     """
     rng = random.Random(SEED + 11)
     lost = outside = 0
@@ -376,7 +376,7 @@ def test_no_value_on_an_empty_domain() -> None:
         status, answer = algebra.run("map", "parse", f"(d0) -> ({result}), domain: d0 in [0, 9], d0 mod 3 in [1, 1]")
         assert status == 2 and re.match(r"error: \d+: (division by zero|a value overflows)", answer), (result, answer)
     assert algebra.run("map", "parse", "(d0) -> (d0 mod 0, d0 +), domain: d0 in [1, 0]")[0] == 2
-    # compose and substitute behave in the same way
+    # compose and substitute give KNOWN EMPTY, too, and no error
     assert algebra.compose("(d0) -> (0), domain: d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]", "(d0) -> (12 mod d0), domain: d0 in [0, 3]") == "KNOWN EMPTY"
     assert algebra.substitute("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 3], d1 in [0, 3], d0 * d1 in [1, 3]", d1=0) == "KNOWN EMPTY"
 
@@ -470,7 +470,7 @@ def test_inverse_of_chains() -> None:
             whole = step.map(True) if whole is None else algebra.compose(whole, step.map(True))
         status, answer = algebra.run("map", "inverse", whole)
         if status:
-            assert answer.startswith("no: not decided: "), (whole, answer)  # a whole map is a bijection onto a box, so the answer cannot be a plain no
+            assert answer.startswith("no: not decided: "), (whole, answer)  # the map is a bijection onto a box, so the inverse may be "not decided", but the answer must not be no
             refused.append((whole, answer))
             continue
         m, back = Map(whole), Map(answer)
@@ -668,7 +668,9 @@ def test_ranges_of_clamps_are_exact() -> None:
 
 
 def test_constraints_of_minima() -> None:
-    """A constraint on a minimum or maximum becomes bounds of its operands, or a constraint on one operand if the others always satisfy it."""
+    """A constraint on a minimum or maximum becomes bounds of its operands. If all operands but one always satisfy it, it
+    becomes a constraint on that operand.
+    """
     for before, after in [
             ("d0 in [-99, 99], d1 in [-99, 99], min(d0, d1) in [-5, 99]", "d0 in [-5, 99], d1 in [-5, 99]"),
             ("d0 in [0, 99], d1 in [0, 31], min(32, 3000 - d0 * 32) - d1 in [1, 32]", "d0 in [0, 93], d1 in [0, 31], d0 * 32 + d1 in [0, 2999]"),

@@ -72,8 +72,8 @@ def table(dims: Index) -> list[Index]:
 
 
 def runtimes(lines: list[str], tensors: dict[int, dict[Index, int]]):
-    """Return a function from a point to its runtime variables, read from the index operands as `lines` says. The
-    function returns None for an update that is dropped.
+    """Return a function that maps a point to the values of its runtime variables. The values are read from the index
+    operands, at the indices that `lines` states. The function returns None for an update that is dropped.
     """
     found = read(lines[0])
     readers = []
@@ -406,7 +406,7 @@ def test_reduce_window() -> None:
 
 
 def test_select_and_scatter() -> None:
-    """Only the run decides which element of a window is selected, so the maps have all elements of the window."""
+    """The selected element of a window is known only at run time, so the maps have all elements of the window."""
     rng = random.Random(12)
     for base, attributes, source, lines in windowed(rng, dilated=False):
         both, one = set(), set()

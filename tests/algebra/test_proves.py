@@ -95,7 +95,7 @@ def point_of(question: Question, answer: str) -> "dict[str, int]":
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_point_of_small_domains(kind: str) -> None:
     """On small domains the answers are checked at every point. After "yes" the fact has a value and is true everywhere,
-    after "no" it is false somewhere. Every fact that has values is decided.
+    after "no" it is false somewhere. Every fact that has a value at all points is decided.
     """
     rng = random.Random(f"{SEED} {kind}")
     questions = [draw(rng, kind, small=True) for _ in range(COUNT)]
@@ -221,7 +221,7 @@ def test_unbounded_domains_are_simplified(kind: str) -> None:
     lines, moved = [], 0
     for (question, text), one, two in zip(maps, simple, again):
         assert not one.startswith("error"), (text, one, two)
-        moved += one != two    # only an empty domain that no rule recognises may change again: its bounds move until the budget ends
+        moved += one != two    # a second simplify may change only an empty domain that no rule recognises: each call narrows its bounds until the budget ends
         for number in re.findall(r"-?\d{18,}", one):
             assert number in text, (text, one)
         for _ in range(20):

@@ -104,7 +104,7 @@ class Row:
     name: str
     text: str
     got: str
-    sizes: "dict[str, tuple[int, int]]"    # by simplifier: (size of our result, size of its result)
+    sizes: "dict[str, tuple[int, int]]"    # for each simplifier: (size of our result, size of that simplifier's result)
     wrong: str    # a point where the result differs from the map
     undecided: str    # the answer of `equal`, if it is not "equal"
     shown: str                              # the expected text
@@ -159,7 +159,8 @@ def pairs(every: "list[list[str]]", command: str, wanted: str) -> "list[Row]":
 
 def random_maps(command: str, wanted: str) -> "list[Row]":
     """Return a Row for each row of random_maps.tsv, named by class and line. XLA's result counts only if it is sound.
-    Two sizes are compared with XLA's, both with the constraints: in symbols, and in nodes as XLA counts them.
+    Two sizes are compared with XLA's: the number of symbols, and the number of nodes as XLA counts them. Both include
+    the constraints.
     """
     before = {line.split("\t")[0]: line.split("\t")[1:] for line in (HERE / "sizes_before.tsv").read_text().splitlines()
               if not line.startswith("#")}
@@ -169,7 +170,7 @@ def random_maps(command: str, wanted: str) -> "list[Row]":
         if not line.startswith("#") and re.search(wanted, f"{fields[2]}:{number}"):
             rows.append((str(number), *fields))
     got = ask(command, "simplify", [row[1] for row in rows])
-    # a wrong text of XLA is not compared; our result is then compared with the map itself
+    # our result is compared with XLA's text, or with the map itself if XLA's text is wrong
     equal = ask(command, "equal", [f"{row[1]}\t{row[2] if row[6] == 'ok' else ours}" for row, ours in zip(rows, got)])
     rng, made = random.Random(1), []
     for (number, text, xla, kind, _, _, sound, _, _), ours, answer in zip(rows, got, equal):
