@@ -47,8 +47,8 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
 
 
 def _devices(of: PlanClass, cpus: int) -> str:
-    """Return the devices of a plan in words. cpus: the number of different plans for CPUs. If there are several, the
-    words say which register tiles they use.
+    """Return the devices of a plan in words. cpus: the number of different plans for CPUs. If it is above 1, the words
+    also describe the register tiles of this plan.
     """
     if not of.cpu:
         return "GPUs"

@@ -116,10 +116,11 @@ static inline floats exp_parts_floats(floats x, floats *n) {
 }
 #endif
 
-/* e^x. No instruction has a subnormal operand or result, because processors need 100 times as long for these. A
-   subnormal result is first computed as 2^149 times the result, and rounded by adding 2^23. The low bits of the sum
-   are then the result's bits. With AVX-512, branches skip this if no result is subnormal, or if all subnormal results
-   are so small that the processor knows at once that they are 0. Without AVX-512, n is added to the exponent of e^r. */
+/* e^x. No instruction has a subnormal operand or result, because processors need 100 times as long for subnormals. If
+   the result is subnormal, 2^149 times the result is computed, and 2^23 is added to round it. The low bits of the sum
+   are then the result's bits. With AVX-512, branches skip these steps if no x has a subnormal result and is above -512.
+   (For x below -512, the processor computes the result 0 without delay.) Without AVX-512, n is added to the exponent
+   of e^r. */
 static inline floats exp_floats(floats x) {
 #if AVX512
   floats n;
@@ -143,9 +144,9 @@ static inline floats exp_floats(floats x) {
 }
 
 /* x / y, for a y by which many x are divided. With AVX-512, the quotients are computed in double if an x or a
-   quotient is a subnormal float, because processors need 10 times as long for subnormals. Whether that is so is tested
-   only if some x is below 2^-64, so that one comparison suffices for all others. The results are those of a division
-   of floats: doubles have more than twice the digits, so that the second rounding does not change a quotient. */
+   quotient is a subnormal float, because processors need 10 times as long for subnormals. The test for subnormals is
+   skipped if no x is below 2^-64. The results are those of a division of floats: doubles have more than twice the
+   digits, so that the second rounding does not change a quotient. */
 static inline floats quotient_floats(floats x, floats y) {
 #if AVX512
   if (any_below_floats(x, splat_floats(0x1p-64f))) {
@@ -187,7 +188,7 @@ static inline floats log_near_floats(floats f, floats n) {
   return mad_floats(n, splat_floats(0x1.62e4p-1f), mad_floats(s, splat_floats(-0.5f), p) + f);
 }
 
-/* r if 0 < x < infinity. Otherwise, the value of a logarithm for x, which is -infinity if x equals `pole`. */
+/* the logarithm for all x: r if pole < x < infinity, x if x is infinity, -infinity if x equals `pole`, NaN otherwise */
 static inline floats log_limits_floats(floats x, float pole, floats r) {
   r = choose_floats(x < INFINITY, r, x);
   return choose_floats(x > splat_floats(pole), r,
@@ -221,7 +222,8 @@ static inline floats log_floats(floats x) {
 #endif
 }
 
-/* log(1 + x). n is the exponent of 1 + x, and f = x 2^-n + (2^-n - 1), which has only one rounding error. */
+/* log(1 + x) = log(1 + f) + n ln 2. n is the exponent of 1 + x, and 1 + f = (1 + x) 2^-n. f is computed as
+   x 2^-n + (2^-n - 1), with only one rounding error. */
 static inline floats log1p_floats(floats x) {
   const uints power = (as_uints(1.0f + x) - 0x3f3504f3u) & 0xff800000u;
   const floats scale = as_floats(0x40800000u - power) * 0.25f, f = as_floats(as_uints(x) - power) + (scale - 1.0f);
@@ -243,8 +245,8 @@ static inline floats logistic_floats(floats x) {
 }
 
 /* Return tanh x. If |x| is below 0.625, it is x + x^3 p(x^2), where p is a polynomial; the relative error of this is at
-   most 2^-27.7. Otherwise, it is 1 - 2 / (e^2x + 1). With AVX-512, each quarter of an octave of 1 + 1.6 |x| has a
-   polynomial of its own, with a relative error of at most 2^-24.3. */
+   most 2^-27.7. Otherwise, it is 1 - 2 / (e^2x + 1). With AVX-512, the exponent and the first two mantissa bits of
+   1 + 1.6 |x| select one of 16 polynomials. Their relative error is at most 2^-24.3. */
 static inline floats tanh_floats(floats x) {
 #if AVX512
   const floats middle = {0x1.9p-1f, 0x1.18p+0f, 0x1.68p+0f, 0x1.b8p+0f, 0x1.18p+1f, 0x1.68p+1f, 0x1.b8p+1f, 0x1.04p+2f,
@@ -289,8 +291,8 @@ static inline floats tanh_floats(floats x) {
 
 /* Return erf x. If |x| is below 1, it is x + x p(x^2), where p is a polynomial; the relative error of this is at most
    2^-29.4. Otherwise, it is 1 - e^-q(x), where the polynomial q approximates -log(erfc x) for x up to 3.93; the
-   relative error of erf is at most 2^-29.8. With AVX-512, there is a polynomial around each multiple of 1/3.9375, with
-   a relative error of at most 2^-23.6. */
+   relative error of erf is at most 2^-29.8. With AVX-512, the multiple of 1/3.9375 nearest to |x| selects one of 16
+   polynomials. Their relative error is at most 2^-23.6. */
 static inline floats erf_floats(floats x) {
 #if AVX512
   const floats middle = {0.0f, 0x1.04p-2f, 0x1.04p-1f, 0x1.86p-1f, 0x1.04p+0f, 0x1.46p+0f, 0x1.86p+0f, 0x1.c8p+0f,
@@ -350,7 +352,8 @@ static inline doubles minus_turns_doubles(doubles x, doubles n) {
 }
 
 /* Return a - n pi/2, where n is the integer nearest to a 2/pi, for a float a in [1, infinity). a is multiplied by
-   those 96 bits of 2/pi that influence the bits near the binary point. `words` contains the bits of 2/pi times 2^30. */
+   those 96 bits of 2/pi that influence the bits near the binary point of the product. `words` contains 2/pi times 2^30;
+   the binary point follows words[1]. */
 static inline float modulo_turn_exactly(float a, unsigned *n) {
   const unsigned words[] = {0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
                             0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
@@ -437,8 +440,8 @@ static inline floats tan_floats(floats x) {
   return as_floats(as_uints(choose_floats(odd, -c, s) / choose_floats(odd, s, c)) ^ (as_uints(x) & 0x80000000u));
 }
 
-/* x^(-1/2), by steps that triple the number of correct bits: one step with AVX-512, else two, with subnormals scaled.
-   A further correction removes the remaining error to first order. */
+/* x^(-1/2), by steps that triple the number of correct bits: one step with AVX-512, otherwise two. Without AVX-512,
+   subnormal x are first scaled to normal numbers. */
 static inline floats rsqrt_floats(floats x) {
 #if AVX512
   const floats y = near_rsqrt_floats(x), h = mad_floats(-(x * y), y, splat_floats(1.0f));
@@ -457,8 +460,8 @@ static inline floats rsqrt_floats(floats x) {
 #endif
 }
 
-/* The cube root of x. Two steps, each of which triples the number of correct bits, compute |x|^(-1/3). |x| times its
-   square is then corrected once more. Subnormals are scaled. */
+/* The cube root of x. Two steps compute y = |x|^(-1/3); each step triples the number of correct bits. The root is
+   |x| y^2, improved by one Newton step. Subnormal x are first scaled to normal numbers. */
 static inline floats cbrt_floats(floats x) {
   const ints subnormal = abs_floats(x) < 0x1p-126f;
   const floats a = choose_floats(subnormal, abs_floats(x) * 0x1p24f, abs_floats(x));
@@ -542,9 +545,9 @@ static inline floats pow_limits_floats(floats x, floats y, floats r) {
 
 /* x^y as 2^(y log2 |x|), computed in double. With AVX-512, it is computed in pairs of floats: |x| = m 2^n, and m c = 1
    + r for a multiple c of 1/64 near 1/m, so that r is exact and at most 1/32. log2 |x| is high + low, and the result is
-   2^whole 2^f with f at most 1/32. The relative error of the polynomial for log2(1 + r) is at most 2^-31.5, and of that
-   for 2^f at most 2^-29.2. A vector is corrected afterwards only if it has a zero, an infinity, a NaN, an overflow or a
-   negative x. */
+   2^whole 2^f with f at most 1/32. The relative error of the polynomial for log2(1 + r) is at most 2^-31.5. The
+   relative error of the polynomial for 2^f is at most 2^-29.2. A vector is corrected afterwards only if it has a zero,
+   an infinity, a NaN, an overflow or a negative x. */
 static inline floats pow_floats(floats x, floats y) {
 #if AVX512
   const floats near = {0x1p+0f, 0x1.e8p-1f, 0x1.d8p-1f, 0x1.dp-1f, 0x1.cp-1f, 0x1.b8p-1f, 0x1.a8p-1f, 0x1.ap-1f,
@@ -656,7 +659,8 @@ static inline doubles exp_doubles(doubles x) {
 }
 
 /* Return log x as log(1 + f) + n ln 2 with 1 + f in [sqrt(1/2), sqrt(2)]. The relative error of the polynomial for
-   log(1 + f) is at most 2^-56.4. `e` is n + 1023, and becomes n + 1023 + 2^52 as the bits of a double. */
+   log(1 + f) is at most 2^-56.4. `e` is the integer n + 1023. With the exponent bits of 2^52, its bits are the double
+   n + 1023 + 2^52. */
 static inline doubles log_doubles(doubles x) {
   const longs subnormal = x < 0x1p-1022;
   const ulongs u = as_ulongs(choose_doubles(subnormal, x * 0x1p52, x)),

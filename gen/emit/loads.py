@@ -91,9 +91,9 @@ class Loads(Accesses):
         read once.
 
         at: returns the C text of the value at a position.
-        unbroken: the C text of the condition that all lanes are in one row, and the stride along the row; None if there
-            are no rows. If the condition holds and the stride is 0, all lanes read the same element.
-        whole: returns the C text of all lanes for a stride, if the condition holds; "" if there is no such text.
+        unbroken: the result of `_unbroken` for the position. If its condition holds and its stride is 0, all lanes read
+            the same element.
+        whole: returns the C text of all lanes for a stride, if that condition holds; "" if there is no such text.
         """
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
             return self.declare(of, dtype, 1, at(self._first(index)), bits)
@@ -104,15 +104,16 @@ class Loads(Accesses):
         return self.by_lane(of, dtype, at(self._hoisted_positions(of, index)), bits, index, unbroken[0] if unbroken else "", text)
 
     def _unbroken(self, index: str) -> "Optional[Tuple[str, int]]":
-        """Return the C text of the condition that all lanes are in one row, and the stride along the row. Return None
-        inside loops, or if there are no rows (see `unbroken`).
+        """Return the C text of the condition that all lanes are in one row, and the stride of the map along the row. A
+        row is a range of elements along which the map's stride is constant (Form.unbroken). Return None inside loops,
+        or if there are no rows.
         """
         runs = self.unbroken(index) if self.lanes > 1 and self._before_loops is None else None
         return (f"{self.c(runs.place)[0]} <= {runs.last}", runs.stride) if runs else None
 
     def _hoisted_positions(self, of: str, index: str) -> str:
-        """Return the C text of a lane's position. If the position contains divisions, its part that loop variables do
-        not change is computed for all lanes before the loops.
+        """Return the C text of a lane's position. If it would contain divisions inside loops, the position for loop
+        variables of 0 is computed before the loops, for all lanes. The text adds multiples of the loop variables to it.
         """
         whole = self.c(index)[0]
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
@@ -271,8 +272,8 @@ class Loads(Accesses):
         return self.declare(parameter.name, dtype, self.lanes, self.of_bits(dtype, text, self.lanes), dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
-        """Return the prefetch distance along each row of a tile, in elements; 0 for no prefetch. If a memory page
-        contains several rows, it is the distance to the next tile along the lanes.
+        """Return the prefetch distance along each row of a tile, in elements; 0 for no prefetch. The distance leads
+        to the next tile along the lanes if a memory page contains several rows.
         """
         if pitch * size >= self.loop.page or not self.loop.row_prefetch:
             return self.loop.row_prefetch // size

@@ -30,8 +30,8 @@ def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
 
 
 def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guards: "Sequence[algebra.Guard]" = ()) -> str:
-    """Return a map with the given guards, and with one result or none. Its variables are those of `index`, within the
-    bounds in `box`.
+    """Return a map with the variables of `index`, the bounds in `box` and the given guards. Its only result is `result`
+    ("": it has no result).
     """
     names = [v.name for v in algebra.info(index).variables]
     domain = [f"{name} in [{box[name][0]}, {box[name][1]}]" for name in names]

@@ -2,8 +2,8 @@
 
 `expression` returns the text for operands in registers, which are scalars or vectors. If only the scalar form of an op
 exists, it returns None for vectors, and the caller applies the scalar form lane by lane. In C, that happens for every
-library function that functions.c does not define. An expression requests the small functions that it calls by `need`,
-and `helper` returns their texts. Most of these are pieces of C files (typed.py).
+library function that functions.c does not define. If an expression calls a small function, it calls `need` to request
+that function. `helper` returns the texts of the small functions; most of them are pieces of C files (typed.py).
 """
 
 from __future__ import annotations
@@ -121,14 +121,14 @@ def bounds(opcode: str, to: str, sources: Sequence[str],
 
 def bounded(d: Target, need: Need, opcode: str, to: str, sources: Sequence[str], x: Sequence[Value],
             texts: Sequence[str], lanes: int) -> Optional[str]:
-    """Return the C text of an op on float vectors that is cheaper because of known bounds; None if there is none. The
-    maximum or minimum of a known number and a value that may be a NaN takes one comparison. A float that is in the
-    range of an integer type is converted without tests.
+    """Return a C text of an op on float vectors that is cheaper because bounds of the operands are known; None if there
+    is no such text. A maximum or minimum with a constant takes one comparison, even if the other operand may be NaN. A
+    float that is in the range of an integer type is converted without tests.
     """
     if opcode in ("maximum", "minimum") and to == "f32":
         for n in (0, 1):
-            # If both arguments are equal, `nearer` returns its second argument. The op's first operand is passed as
-            # that argument, because HLO returns the first of two zeros.
+            # HLO returns the first of two zeros, but `nearer` returns its second argument if both are equal. So a
+            # constant 0 may be the first argument of `nearer` only if it is the second operand of the op.
             if x[n].known or (x[n].known is not None and n == 1):
                 return nearer(d, need, opcode, lanes, texts[n], texts[1 - n])
     within = x[0].within if len(x) == 1 else None

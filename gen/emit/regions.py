@@ -1,4 +1,6 @@
-"""Write the code of a function's regions: entries, loops, guards, calls and runtime variables."""
+"""Write the code of a function's regions: values, loops, guards, calls and runtime variables. An entry (class `Entry`)
+is a value that a region computes.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class When(NamedTuple):
 
 
 class Regions(ElementLoops):
-    """Writes the code of regions: of their entries, which are values, and of the ops that contain further regions."""
+    """Writes the code of regions. A region has entries, which are the values that it computes. An entry of reduce, pad
+    or a similar op contains further regions.
+    """
 
     def region(self, region: Region) -> None:
         """Write the code of a region's entries (the values that it computes), in order."""
@@ -49,7 +53,7 @@ class Regions(ElementLoops):
             self._env[entry.instruction, region, entry.map] = self._entry(entry)
 
     def values_of(self, instruction: Instruction, region: Region, index: str) -> List[Value]:
-        """Return the values of an entry of a region that is already written."""
+        """Return the values that a region computes for an instruction at a map. Their code is already written."""
         return self._env[instruction, region, index]
 
     def _entry(self, entry: Entry) -> List[Value]:
@@ -87,8 +91,8 @@ class Regions(ElementLoops):
                            [o.shape.dtype for o in instruction.operands], x, instruction.name)]
 
     def _paired(self, entry: Entry, x: "Sequence[Value]") -> Optional[Value]:
-        """Return the value of an entry that one function computes together with another entry, such as a sine and a
-        cosine of the same argument. Return None if there is no such function.
+        """Return the value of an entry if one C function computes it together with another entry of the region, for
+        example a sine together with the cosine of the same argument. Otherwise, return None.
         """
         instruction, region = entry.instruction, entry.region
         value = self._together.pop((instruction, region, entry.map), None)
@@ -193,8 +197,9 @@ class Regions(ElementLoops):
         variables. varied: these variables, each with its maximum.
 
         Compilers would otherwise write separate code for such values. The condition is therefore compared with a zero
-        whose value the compiler does not know. Each value of the variables uses another zero: for a single zero, gcc
-        would write the loop twice, once for zero and once for other numbers.
+        that is read from an array, so that the compiler does not know its value. The variables are the index into the
+        array: if every iteration read the same zero, gcc would write the loop twice, once for zero and once for other
+        numbers.
         """
         if not self.d.unknown_zeros:
             return condition
@@ -236,7 +241,9 @@ class Regions(ElementLoops):
         return self._or_else(entry, 0, padding)
 
     def _or_else(self, entry: Entry, operand: int, other: Value) -> Value:
-        """Return the value of an operand inside the only region of the entry, and `other` outside of the region."""
+        """Return a register with the value of an operand in the lanes that are in the entry's only region, and with
+        `other` in the remaining lanes.
+        """
         instruction, region = entry.instruction, entry.regions[0]
         when = self._when(region)
         if when.some is None:
@@ -254,8 +261,8 @@ class Regions(ElementLoops):
         return Value(name, dtype, self.lanes, half)
 
     def _lane_by_lane(self, entry: Entry, sides: "Sequence[Tuple[int, Region, When]]", name: str, dtype: str) -> None:
-        """Write a loop over the lanes of a register, in which each lane computes the operand of the region that it is
-        in. A lane in no region keeps its value.
+        """Write a loop over the lanes of a register. If a lane is in one of the regions, the loop computes the operand
+        of that region for the lane. Otherwise, the lane keeps its value.
         """
         half, array, lanes, t = dtype == "f16", self.name(f"{name}_l", ""), self.lanes, self.d.index[self.index_type]
         stored = "u16" if half else dtype
@@ -304,8 +311,8 @@ class Regions(ElementLoops):
     # ---- runtime variables ----
 
     def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
-        """Write the definitions of runtime variables. Each is read and clamped to its bounds in the type in which it is
-        read. They are defined before the step if possible.
+        """Write the definitions of runtime variables. Each value is read, clamped to the variable's bounds, and then
+        converted to the index type. The definitions precede the step if possible.
         """
         before = self.bound_before(tuple(runtimes), where)
         if before:

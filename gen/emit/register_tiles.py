@@ -110,7 +110,7 @@ def _log2(n: int) -> int:
 
 
 def _check(width: int, lanes: int, rows: int) -> int:
-    """Check the sizes of a tile. Return the number of bits that number the lanes within 16 bytes."""
+    """Check the sizes of a tile. Return log2 of the number of lanes in 16 bytes or, if it is shorter, in a register."""
     assert (width in (8, 16, 32, 64) and min(lanes, rows) > 1
             and width * lanes <= VECTOR_BITS), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)
@@ -246,8 +246,8 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
 
 
 def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, name: str) -> str:
-    """Return the C function that loads E rows of one cache line each, and transposes each block of E rows by 16 bytes.
-    E is the number of elements in 16 bytes.
+    """Return the C function that loads E rows of one cache line each, where E is the number of elements in 16 bytes.
+    The function divides the rows into squares of E by E elements, and transposes each square.
 
     spacing: the number of registers between a result and the next result in `out`.
     distance: the prefetch distance in elements, for processors on which burst prefetches are off.
@@ -429,7 +429,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
-        # a lane whose element comes from a later operand keeps its present element until then
+        # if the element of a lane is in a later operand, the lane is not changed here
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
         merged, held = shuffles(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)
@@ -515,10 +515,11 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
 
         first   for the tile at the beginning of the rows: stores the elements before the first whole line of each row,
                 and sets carry[i] = in[i]
-        next    for the `down` tiles after the tile in carry, in[w * rows + i]: stores the lines that end in them, and
-                sets carry to the last of these tiles
-        last    for the last `lanes` elements of the rows, which begin `rest` elements (the length mod lanes) after the
-                elements in carry: stores all elements that remain; here `to` is the address of carry[0]
+        next    for the `down` tiles in[w * rows + i], w < down, which follow the tile in carry: stores the lines that
+                end in these tiles, and sets carry to the last tile
+        last    for the last `lanes` elements of the rows: stores all elements that are not stored yet. These `lanes`
+                elements begin `rest` elements (the length of a row mod lanes) after the elements in carry. Here, `to`
+                is the address in memory of the first element in carry[0]
 
     With these functions, a work-item goes from tile to tile along the rows. With several carries, it can also go
     through several groups of rows at once.

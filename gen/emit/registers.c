@@ -6,9 +6,9 @@
    OF_BITS are functions of the target.
 
    load and store access a vector at the address of any element, in one instruction if the compiler has unaligned
-   vector types. fetch and stage load and store a vector of a private array of the work-item. BY_LANES stands for the
-   name of a function of one lane. BY_HALVES and BY_PARTS stand for the name of a function of a vector of the machine
-   (VECTOR). FUNCTION(..) is a call of that function. */
+   vector types. fetch and stage load and store a vector of a private array of the work-item. The functions BY_LANES,
+   BY_HALVES and BY_PARTS call FUNCTION(..) for each lane, for both halves, or for each part of a register. A half and a
+   part have the size of the machine's vectors (VECTOR). A word such as exp replaces BY_LANES, BY_HALVES or BY_PARTS. */
 
 static inline VECTOR load_T_LANES(__global const ELEMENT *p)
 {

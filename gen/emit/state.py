@@ -35,13 +35,13 @@ class State(Form):
         self.touched: List[Touched] = []
         self._arrays: Set[str] = set()      # pointers to arrays that each work-item has for itself
         self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
-        # the variables that contain the values of instructions, by instruction, region and map; those that contain
-        # loaded values, by pointer, position and region; and the values that the form is given
+        # values of instructions, by instruction, region and map; loaded values, by pointer, position and region; values
+        # that other code computes (Form.given), by instruction
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
         self._given: Dict[Instruction, Given] = dict(form.given)
-        # second results of functions that compute two entries at once, such as sine and cosine: the second entry, which
-        # comes later, takes its value from here
+        # If a function computes the values of two entries at once, such as sine and cosine, this has the value of the
+        # second entry until the code of that entry is written.
         self._together: Dict[Tuple[Instruction, Region, str], Value] = {}
         self._printed: List[str] = []                    # maps that are printed as C text in this body
         self._tested: Set[str] = set()                   # variables in conditions of this body
@@ -54,7 +54,7 @@ class State(Form):
         self._held: List[str] = []                       # conditions of the guards that are open
 
     def accessed(self, verb: str, buffer: Buffer, flat: str, word: int = 0) -> None:
-        """Record an access in `touched`. If the array belongs to the work-item, record this for `space` too."""
+        """Record an access in `touched`. If the array is the work-item's own, record its pointer for `space`."""
         self.touched.append(Touched(verb, buffer, flat, word))
         if buffer.own:
             self._arrays.add(buffer.pointer)

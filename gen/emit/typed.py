@@ -100,8 +100,8 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
 
 
 def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
-    """Return what replaces the names in the text of a multiply-add. If the language has intrinsics, some of these are
-    the names of the machine's instructions.
+    """Return the replacements for the words in the text of a multiply-add. They include the names of the machine's
+    intrinsics, which languages with intrinsics use.
     """
     size, double = bits(dtype) // 8 * lanes, dtype == "f64"
     words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
@@ -124,7 +124,7 @@ def limits(dtype: str) -> "Tuple[int, int]":
 
 
 def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
-    """Return what replaces the names of an integer type's limits in a template's text.
+    """Return the replacements for the words that stand for an integer type's limits.
 
     LEAST, MOST and BEYOND are floats: the minimum, the maximum, and the maximum plus 1. FIRST and LAST are literals of
     the integer type: the minimum and the maximum.
@@ -136,7 +136,7 @@ def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
 
 
 def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
-    """Return what replaces the names in a template's text that depend on a float type of at most 8 bits, such as SIGN
+    """Return the replacements for the words that stand for properties of a float type of at most 8 bits, such as SIGN
     and LARGEST.
     """
     kind = dtypes.TABLE[dtype]

@@ -183,8 +183,8 @@ static inline floats less_floats(floats x, floats y) {
 #endif
 }
 
-/* The maximum as in HLO: NaN if an operand is NaN. The mask is an operand of the maximum instruction, because gcc 12
-   needs two more instructions for a selection after it. */
+/* The maximum as in HLO: NaN if an operand is NaN. The AVX-512 instruction takes a mask, and copies y to lanes in which
+   y is NaN. If a selection followed the maximum instead, gcc 12 would need two more instructions. */
 static inline floats maximum_floats(floats x, floats y) {
 #if defined(__AVX512F__)
   return (floats)_mm512_mask_max_ps((__m512)y, _mm512_cmp_ps_mask((__m512)y, (__m512)y, _CMP_ORD_Q), (__m512)y,

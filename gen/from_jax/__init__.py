@@ -16,7 +16,8 @@ the largest magnitude in its result. For several functions, model.py:step,jacobi
 file and one header; with further targets, each function has files of its own.
 
 `--wrap jax` writes handlers of XLA's foreign function interface for CPUs, NVIDIA's GPUs or both, as --target says. A
-handler's scratch memory is an additional result. It runs on XLA's threads or on XLA's stream.
+handler's scratch memory is an additional result. The handler for CPUs runs on XLA's threads. The kernels of the handler
+for GPUs run on XLA's stream.
 
 A file of jax.export contains bytecode, which jaxlib prints. Without JAX the exit status is 3.
 """

@@ -79,7 +79,7 @@ def lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool = Fal
     """Return the functions that model.py:step,.. names. Raise RunError for faults of the file.
 
     example: also return the values of arguments and results
-    sizes: those of --dims
+    sizes: the sizes that --dims gives, by name
     """
     key = file, json.dumps(sorted(sizes.items()))
     if key not in _known or example and not all(of.example for of in _known[key]):
