@@ -238,13 +238,14 @@ def _in_groups(nest: Contraction, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Cells:
-    """The loop over the cells of a convolution's window. A "place" is a position of the window. A cell is a set of
-    places and a set of window elements that are not over padding or holes at these places (gen/plan/cells.py).
+    """The loop over the cells of a convolution's window. A "place" is a position of the window, a "tap" an element of
+    the window. A cell is a set of places and a set of taps. At these places, none of these taps is over padding or a
+    hole (gen/plan/cells.py).
 
     number: the window's index among the windows of the nest.
-    taps: true if the number of the window's elements differs between cells.
+    taps: true if the product sums over the taps of a cell. The function of the sums then has their number as argument.
     first: C text of the block's first place ("": 0).
-    every: distance between adjacent places of a cell, as a number of window positions.
+    every: distance between adjacent places of a cell, in places of the window.
     single, units, total: strides of adjacent places of a cell, in the operands and in the totals.
     count: C variable that has the number of rows (or lines) of the block ("": the block has one).
     each: number of rows (or lines) that belong to one place.
@@ -617,8 +618,8 @@ def _line(nest: Contraction) -> str:
 def _positions(nest: Contraction, lanes: int = 0) -> str:
     """Return the map (g0, g1, .., unit)[vec, lane] -> (position in the result). The variables g0, g1, .. are indices of
     the outer dimensions, `unit` is the index of a unit (a vector of adjacent columns), and vec is 0. If units share
-    columns, or if `lanes` is 1, the unit's first column (`column`) takes the place of `unit`. If `lanes` is 1, the map
-    has no ranges [vec, lane]. lanes: number of lanes of a unit; 0: the nest's number.
+    columns, or if `lanes` is 1, the variable `column`, the unit's first column, replaces `unit`. If `lanes` is 1, the
+    map has no ranges [vec, lane]. lanes: number of lanes of a unit; 0: `nest.unit`.
     """
     sizes, unit, lanes = nest.sizes, nest.unit, lanes or nest.unit
     names = [f"g{k}" for k in range(len(sizes) - 1)]
@@ -721,7 +722,7 @@ def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str
     conditions: "List[str]" = []
     for text in nest.discarded if schedule.to and not nest.overlap else ():
         above = _largest(nest, schedule, compose(_positions(nest), text), index_type)
-        if above and above[1] < 0:      # if above[1] is not negative, the maximum is never negative
+        if above and above[1] < 0:      # otherwise, the maximum over the block cannot be negative
             conditions.append(f"{above[0]} < {-above[1]}")
     return conditions
 

@@ -456,8 +456,8 @@ class SharedAccess(NamedTuple):
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device: Device) -> "List[SharedAccess]":
-    """Return the stores to and the loads from shared memory of a block's threads, for both operands, for one step of
-    the sum.
+    """Return the accesses of a block's threads to shared memory: for each operand, the stores of a tile, and the loads
+    for one step of the sum.
     """
     numbers, size = device.contraction_gpu, dtypes.storage_bytes(nest.dot.shape.dtype)
     found, tile, unit = [], schedule.block, WORD // size

@@ -184,9 +184,10 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def read_map(nest: TiledProduct, schedule: ContractionMfmaSchedule, operand: int) -> str:
-    """Return the map (wave, lane, n, word) -> (line, step): the first element, in the tile, of a word that a lane
-    reads. A line is a row of the left operand or a column of the right operand, a step is an index along the sum. `n`
-    numbers the groups of 16 lines of the wavefront, and `word` the groups of four words along the steps.
+    """Return the map (wave, lane, n, word) -> (line, step): the first element, in the tile, of a 16-byte word that a
+    lane reads. A line is a row of the left operand or a column of the right operand, a step is an index along the sum.
+    `n` numbers the groups of 16 lines of the wavefront. `word` numbers the groups of four words along the steps; a lane
+    reads one word of each group.
     """
     instruction, size = _instruction(nest), element_bytes(nest)
     count, unit = (schedule.block.thread_rows // 4, schedule.block.thread_columns)[operand], WORD // size
@@ -216,8 +217,8 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "Tuple[st
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "List[SharedAccess]":
-    """Return the accesses to shared memory: the stores of a block's threads to the tiles of both operands, and the
-    loads of lanes from there. A load is 16 bytes along the sum, or single elements.
+    """Return the accesses to shared memory. A block's threads store to the tiles of both operands, and lanes load from
+    these tiles. A load is 16 bytes along the sum, or single elements.
     """
     found, unit = [], WORD // element_bytes(nest)
     for k in (0, 1):

@@ -390,9 +390,9 @@ def read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int)
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "List[SharedAccess]":
-    """Return the accesses to shared memory: the copies of a block's threads to the tiles of both operands, and the
-    loads from there. A load is a single element, or 16 bytes of a row by ldmatrix; the addresses of eight lanes are
-    then accessed together.
+    """Return the accesses to shared memory. A block's threads copy to the tiles of both operands, and lanes load from
+    these tiles. A load is a single element, or 16 bytes of a row by ldmatrix. ldmatrix accesses the addresses of eight
+    lanes together.
     """
     found = []
     for k in (0, 1):

@@ -183,7 +183,7 @@ def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[s
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "List[SharedAccess]":
-    """Return the copies of a block's threads to the tiles of both operands in shared memory."""
+    """Return the accesses to shared memory: a block's threads copy to the tiles of both operands."""
     found = []
     for k in (0, 1):
         place = algebra.info(compose(copy_map(nest, schedule, k), tile_map(nest, schedule.block, k)))

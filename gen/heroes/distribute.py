@@ -7,10 +7,10 @@ The attribute belongs to the instruction of the result. Every verb of gen reads 
 column. The layout describes one tile of the result's last dimensions. A block computes one tile, with one thread for
 each pair (subgroup, thread) of the layout: th_x = subgroup * threads + thread.
 
-The map (th_x, bl_x)[chunk, vec] -> index is the map of `nested map`, moved by the start of the block's tile. vec runs
-over vectors of the layout's elements, chunk over all other slots. Elements beyond the end of the result are outside the
-map's domain. If the layout gives an element to several threads, only the first of these threads is in the domain;
-`nested map` followed by `nested unmap` gives that thread.
+The map (th_x, bl_x)[chunk, vec] -> index is the map of `nested map`, moved by the start of the block's tile. vec
+numbers the elements of a vector, and chunk the vectors of a thread. Elements beyond the end of the result are outside
+the map's domain. If the layout gives an element to several threads, only the first of these threads is in the domain.
+To find this thread, `nested map` gives the thread's element, and `nested unmap` gives the element's first thread.
 """
 
 from __future__ import annotations

@@ -33,8 +33,9 @@ class Pass:
     """A pass over the elements of the rows that a work-item transforms.
 
     kind: "load" and "store" copy from and to memory. "stage" is a radix stage. "turn" multiplies by roots of unity and
-        transposes, between the transforms of length n1 and n2. "times" multiplies by the transform of the fixed
-        sequence of Bluestein's convolution (gen/plan/fft.py), which "fill" and "keep" compute at run time.
+        transposes, between the transforms of length n1 and n2. The others are for Bluestein's convolution with a fixed
+        sequence (gen/plan/fft.py): "times" multiplies by the transform of the sequence. If no table has this transform,
+        it is computed first, from the sequence that "fill" writes; "keep" stores it.
     of, to: the buffers that the pass reads and writes, "a" or "b".
     offset: index, in the table of roots of unity, of the first root of a stage.
     """
@@ -54,8 +55,9 @@ class Axis:
     others: the size of each other dimension and its strides in both arrays. Lanes of a vector are adjacent along the
         last of these dimensions.
     along: strides within a row, in both arrays.
-    reads, writes: "complex" numbers, "real" numbers, or "half" a spectrum. For an even length 2 n, also "pairs" of real
-        numbers, each taken as one complex number, and half a spectrum "folded" from the transform of the pairs.
+    reads, writes: "complex" numbers, "real" numbers, or "half" a spectrum. If the length is even, 2 n, there are two
+        further values. "pairs": each pair of real numbers is one complex number. "folded": half a spectrum, which the
+        kernel converts to or from the transform of such pairs.
     swaps: two flags, for reading and for writing: true if real and imaginary parts are swapped.
     late: true if Bluestein's factors (gen/plan/fft.py) are computed at run time and not read from tables.
     lanes: number of rows that are transformed at once.
@@ -140,8 +142,8 @@ class Roots:
         `low`.
     window: number of entries of `low`.
     block: number of adjacent elements that are computed together.
-    kernel, chirp: the two tables of Bluestein's algorithm (gen/plan/fft.py): the transform of the fixed sequence that
-        it convolves with, and the chirp factors.
+    kernel, chirp: the two tables of Bluestein's algorithm (gen/plan/fft.py). The algorithm convolves with a fixed
+        sequence: `kernel` is the transform of this sequence. `chirp` has the chirp factors.
     chirp_high, chirp_low, chirp_window: as high, low and window, for the chirp factors.
     fold: roots that compute half a spectrum from the transform of pairs.
     """
@@ -315,7 +317,7 @@ def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longes
 
 def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[Axis]":
     """Return the kernels for one dimension. Several rows are transformed at once if this is faster. A long transform
-    becomes two kernels: the first transforms the columns of a matrix with n1 rows, the second its rows of n2 elements.
+    becomes two kernels (`columns_and_rows`).
     """
     cpu, numbers = device.cpu, device.fft
     lanes = LINE // axis.bytes if cpu else 1
@@ -480,9 +482,8 @@ def number(value: float, part: str) -> str:
 def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_power: bool = False) -> Roots:
     """Add the tables of roots of unity that a kernel needs, and return their names.
 
-    by_power: the order in memory of a stage's roots, each of which is a power j of the root of one block of the stage.
-        True: the roots of all blocks for one j, then those for the next j. False: the roots of one block for all j,
-        then those of the next block.
+    by_power: the order of a stage's roots in memory. The stage multiplies result j of a butterfly in block q by
+        `fft.root(q * j, stage.length)`. True: j is the outer index of the table. False: q is the outer index.
     """
     m, n = axis.m, axis.n
     given: "Dict[str, Any]" = {**{role.name: "" for role in fields(Roots)}, "window": 0, "block": 1, "chirp_window": 0,

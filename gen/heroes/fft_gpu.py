@@ -132,10 +132,10 @@ class Step:
     reads, writes: positions in shared memory of the numbers that a butterfly reads and writes; empty if they are in
         memory.
     before, after: indices in the row of the elements that a butterfly reads and writes.
-    roots: positions in the table of roots of unity, by which all results but the first are multiplied; empty if the
-        roots are 1.
-    kernel: positions in the table `kernel` of `Roots` (gen/heroes/fft.py), by whose entries the results are multiplied;
-        empty if they are not.
+    roots: positions, in the table of roots of unity, of the factors of all results but the first; empty if these
+        factors are 1.
+    kernel: positions, in the table `kernel` of `Roots` (gen/heroes/fft.py), of the factors of the results; empty if the
+        results are not multiplied by this table.
     """
 
     radix: int
@@ -411,8 +411,8 @@ def block_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule
     return kernel
 
 
-# A function that prints a map with one result as C text. Its second argument says where the text is used: "factor" or
-# "".
+# A function that prints a map with one result as C text. The second argument is "factor" if the text becomes a factor
+# of a product, else "".
 Write = Callable[[str, str], str]
 
 

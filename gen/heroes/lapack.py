@@ -127,8 +127,8 @@ HERO = LapackHero()
 
 
 def declaration(routine: str, given: "Tuple[Argument, ...]", d: Target) -> str:
-    """Return the C prototype of a Fortran routine. Fortran functions take the lengths of letter arguments after all
-    other arguments.
+    """Return the C prototype of a Fortran routine. Its last arguments are the lengths of its character arguments, as
+    Fortran compilers require.
     """
     types = [f"{d.register(a.dtype)} *" if isinstance(a, Room) else "void *" if a is None else
              f"const {'char' if isinstance(a, str) else d.types['s32']} *" for a in given]

@@ -288,8 +288,8 @@ class Gathered(NamedTuple):
 
 
 def _later(nest: Nest, loop: LoopSchedule) -> str:
-    """Return the map from a thread and its step to the index of the later step whose rows it prefetches; "" if nothing
-    is prefetched.
+    """Return the map from a thread and its step to the index of a later step, whose rows the thread prefetches; "" if
+    nothing is prefetched.
     """
     elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
     if not distance or distance >= elements:

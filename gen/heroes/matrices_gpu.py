@@ -3,8 +3,8 @@ matrix of the batch.
 
 A matrix that fits is in shared memory; a larger matrix is in the buffer of the result or in scratch memory. The threads
 of a block wait for each other after each column. In a triangular solve, several blocks share the right-hand sides of
-one matrix. gen/heroes/matrices.py, with one thread for each matrix, writes large batches of small matrices and the
-other ops.
+one matrix. Large batches of small matrices, and ops that this hero does not write, have one thread for each matrix
+(gen/heroes/matrices.py).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SharedArray:
 class MatrixBlocks(Schedule):
     """The schedule of a block of threads. The threads form groups; the threads of a group access adjacent elements.
 
-    sizes: sizes of the op.
+    sizes: number and size of the op's matrices.
     across: number of threads of a group.
     parts: number of thread blocks that share a matrix.
     sides: number of right-hand sides that a thread block solves.

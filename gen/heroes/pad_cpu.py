@@ -88,7 +88,7 @@ class PadCpuRecord:
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
-    """Return the pad op if the nest computes nothing else and writes an array of its own; otherwise None."""
+    """Return the pad op if the nest computes nothing else and writes all of a dense array; otherwise None."""
     pad, root = nest.only("pad"), nest.partition.roots[0]
     return pad if pad and root.map == nest.partition.entry.index and not root.at and not root.shape.place else None
 
@@ -113,7 +113,7 @@ class PadCpuHero(Hero[Nest, PadSchedule]):
         if pad is None or len(order) < 2:
             return []
         if dims[order[0]] % max(device.lanes, 2) == 0 and pad.attributes["padding"][order[0]] == (0, 0, 0):
-            return []  # the loop hero is faster, because each of its vectors has only padding or only elements
+            return []  # the loop hero is faster here, because each vector has only padding or only operand elements
         size, count = dtypes.storage_bytes(nest.shape.dtype), 1
         while count < len(order) - 1 and math.prod(dims[d] for d in order[:count]) * size < device.pad_cpu.row:
             count += 1

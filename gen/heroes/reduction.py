@@ -247,7 +247,7 @@ class ReductionWriter:
         """Return the plans of the code that `store_totals` and `in_order` write."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
-            # no op changes the totals of parts before they are stored: the code only computes their positions
+            # the totals of parts are stored unchanged, so the code only computes their positions
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             return [self.form(self.map(f"part * {self.results} + {position}", box, ranges), box, sweep, empty)]
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))

@@ -8,8 +8,9 @@ kernels are templates/kernels/reduction_cpu_*.j2:
 - short_rows: as rows, for rows of 2, 4 or 8 elements. The rows of 16 results are 2, 4 or 8 vectors.
 - columns: the minor digit is kept. A work-item computes a block of adjacent columns, with a vector accumulator for each
   16 columns.
-- flat: few results. The minor reduced digit, with the few kept columns below it, is one stream of vectors in which each
-  lane always belongs to the same column. At the end, lanes are folded in pairs.
+- flat: few results. The minor reduced digit is read as one stream of vectors. If the minor digit is kept (a few
+  columns), the stream contains it too, and each lane always belongs to the same column. At the end, lanes are folded in
+  pairs.
 - parts: the second kernel. If there are too few results for all threads, the reduced digit is cut into parts. Partial
   results go to a scratch buffer [part][result], and this kernel combines them in the order of the parts.
 
@@ -378,7 +379,7 @@ class ScalarRest:
     """The elements after the last whole step. They are read one by one.
 
     count: the number of these elements.
-    part: C text of the part that has such elements ("": there is only one part).
+    part: number of the part that has such elements, as C text ("": there is only one part).
     """
 
     count: int
@@ -609,8 +610,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return share("part", self.sweep.per_part, self.sweep.parts, size)
 
     def position(self, inner: str) -> str:
-        """Return the position in the input, as a map expression: the sum of `inner` and of each digit in `at`,
-        multiplied by the digit's stride.
+        """Return the position in the input, as a map expression. It is the sum of `inner` and, for each digit in `at`,
+        the digit times its stride.
         """
         parts = [f"({text}) * {self.digits.weights[k]}" for k, text in self.at.items()]
         return " + ".join(parts + [inner])

@@ -87,8 +87,8 @@ class BlockSchedule(Schedule):
 # ---- numbers ----
 
 def _digit_units(digits: Digits, vec: int) -> "Dict[int, int]":
-    """Return the number of units to reduce along each reduced dimension. A unit is a vector along the minor dimension,
-    else one index.
+    """Return the number of units to reduce along each reduced dimension. A unit is a vector in the minor dimension, and
+    a single index in any other dimension.
     """
     return {k: digits.sizes[k] // (vec if k == digits.minor else 1) for k in digits.reduced()}
 
@@ -592,8 +592,9 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- shared memory ----
 
     def cell_maps(self) -> "List[Tuple[str, Box]]":
-        """Return two positions in shared memory as maps: where a thread stores its value of a slot, and where it reads
-        the value of another thread that it folds into its own.
+        """Return two maps to positions in shared memory. A thread stores its value of a slot at the first position. At
+        the second, it reads another thread's value, and folds that value into its own. Return no map if threads do not
+        exchange values through shared memory.
         """
         block, warp = self.sweep, self.device.warp
         if not self.cells(block):

@@ -50,8 +50,8 @@ from gen.schedule import LANES, Device, Schedule
 class RowSweepSchedule(SweepSchedule):
     """The schedule of the stages.
 
-    kept: number of registers in which a value of a row's elements is kept for later stages.
-    columns: number of registers of the accumulators of columns.
+    kept: number of registers of an array that keeps one value for all elements of a row. 0: no values are kept.
+    columns: number of registers of the accumulators of a reduction over the rows. 0: there is no such reduction.
     distances: for each buffer that is read, the prefetch distance in bytes, which is the distance from a row (or group
         of 16 rows) to the next.
     """
@@ -188,8 +188,9 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
 
 
 def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
-    """Return true if a strip (rows that a kernel multiplies and then reduces, gen/plan/strips.py) is a whole number of
-    work-items. row: the dimension of a work-item's rows. elements: the number of elements of a row.
+    """Return true if the rows of each strip (rows that a kernel multiplies and then reduces, gen/plan/strips.py) are
+    the rows of a whole number of work-items. row: the digit along which a work-item has rows. elements: the number of
+    elements of a row.
     """
     parts = list(zip(digits.weights, digits.sizes))
     return (all(weight >= strip or weight * size <= strip for weight, size in parts)
@@ -289,7 +290,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         self.prefetched: "Dict[str, List[str]]" = {}        # prefetch statements, by the pointer of the buffer
         self.late = False  # true for the last stage, if it runs together with the second to last stage of the next row
 
-        # statements for the previous row: they read its kept values, so they precede the statements that overwrite them
+        # Statements for the previous row. They read the kept values of that row, so they come before the statements
+        # that store the kept values of the current row in the same array.
         self.before_kept: "List[Statement]" = []
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
 

@@ -2,9 +2,9 @@
 (gen/plan/rows.py), such as the passes of a softmax. The threads of one block hold a row in registers.
 
 `fold` threads share a row, as in the reduction hero (gen/heroes/reduction_gpu.py), whose code is used here; several
-short rows share a block. If several stages need an element, or a value computed from it, the thread of that element
-holds it in a register. The loops over a thread's steps are unrolled for this. All threads of a row receive the totals
-through shared memory, and each thread computes the values that depend on them.
+short rows share a block. A thread holds its elements, and values computed from them, in registers if several stages
+need them. The loops over a thread's steps are unrolled, because registers cannot be indexed at run time. All threads of
+a row receive the totals through shared memory, and each thread computes the values that depend on them.
 
 If a row does not fit into registers, each stage becomes a kernel of its own.
 """
@@ -166,7 +166,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
     long = elements * max(widths) > device.reduction_gpu.threads * device.reduction_gpu.loading_bytes
     if rows < device.units // device.rows_gpu.few_rows and long:
-        # as kernels of their own, the reductions can be cut into parts, which keep more multiprocessors busy
+        # if each stage is a kernel of its own, reductions can be cut into parts, which use more multiprocessors
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
     return RowBlockSchedule(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
