@@ -123,12 +123,12 @@ struct sett_copy {
   const void *from;
   unsigned bytes, read;
 };
-// The pending copies of a thread. group[n] is the number of them up to the end of group n; groups that have arrived are
-// not counted.
+// The pending copies of a thread. group[n] is the number of pending copies up to the end of group n. Groups that have
+// arrived are not counted.
 struct sett_thread_copies {
   uint64_t block;
   bool unfenced; // true if copies have arrived that a wgmma would miss without a fence
-  bool late;     // true if `unfenced` was true at the last barrier: a later fence does not help other threads
+  bool late;     // true if `unfenced` was true at the last barrier: a fence after it comes too late for other threads
   int copies, groups, group[SETT_COPIES];
   sett_copy copy[SETT_COPIES];
 };

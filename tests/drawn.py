@@ -99,8 +99,8 @@ def device_or_skip(target: str, options: run.Options = run.Options()) -> None:
 
 
 def decided(fusion: hlo.Fusion, target: str, device: "str | None" = None) -> "List[Tuple[Choice[Any, Any], Grid]]":
-    """Return the choice and the grid of each kernel of a fusion, in the order of the launches. They are decided before any
-    code is written, which takes several times longer (`pipeline.target_file`).
+    """Return the choice and the grid of each kernel of a fusion, in the order of the launches. No code is written:
+    writing (`pipeline.target_file`) takes several times longer.
     """
     return [(leaf, grid) for _, choices, _ in pipeline.choices(fusion, target, device) for choice in choices
             for leaf in choice.leaves() for grid in leaf.grids]

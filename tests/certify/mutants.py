@@ -1,5 +1,5 @@
-"""Compare gen certify with runs of mutants: generated texts in which one constant, operator, guard, bound of a loop or
-barrier is changed.
+"""Compare the verdicts of gen certify with runs of mutants. A mutant is a generated text in which one constant,
+operator, guard, bound of a loop or barrier is changed.
 
     PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT] [SEMANTICS]
 
@@ -8,8 +8,8 @@ accesses in a run (observed.py, which shares nothing with gen/certify), and by g
 judgements contradict each other are printed, then the counts. The exit status is 1 if less than 99 % of the mutants
 with a fault are refuted, or if a mutant without a fault is refuted.
 
-EACH mutants are drawn from a kernel at a time. SEMANTICS is the maximum number of them that are judged with their
-semantics, too. Mutants with a fault are judged without.
+The constant EACH is the number of mutants that are drawn from a kernel before another kernel is drawn. For at most
+SEMANTICS of these mutants, gen certify also judges the semantics; it never does so for mutants with a fault.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TARGETS = ("opencl", "cuda", "c")
 MOST_BYTES = 1 << 20    # maximum size of all buffers of a kernel together, in bytes; larger kernels are not drawn
 EACH = 12              # number of mutants that are drawn from a kernel at a time
 SEMANTICS = 1           # maximum number of those mutants of a kernel for which gen certify also proves semantics
-# maximum processor time of the semantics of the unchanged kernel; those of slower kernels are not proved
+# If the proof of the unchanged kernel's semantics takes more processor time, its mutants are judged without semantics.
 SECONDS = 0.5
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
 NO_FAULTS = ("elements", "accesses", "values", "nothing")
@@ -149,7 +149,7 @@ def changed(before: Seen, after: Seen) -> str:
     overwritten: an element is read after its place was overwritten.
     lanes, misaligned, division, trap, endless: the run ends for another reason.
     uninitialised: shared memory is read before it is written.
-    wraps: integer arithmetic leaves its type in another line than before, and the run has no fault.
+    wraps: integer arithmetic overflows on a line where it did not overflow before, and the run has no fault.
     elements: the accesses and the results differ.
     accesses: only the accesses differ.
     values: only the results differ.
@@ -282,7 +282,7 @@ def drawn(seed: int, faults: int, names: "Sequence[str]" = (), semantics: int = 
     """Draw mutants until `faults` of them have a fault.
 
     names: the fixtures from which kernels are drawn; (): all files.
-    semantics: maximum number of mutants, among EACH of a kernel, that are judged with semantics.
+    semantics: of the EACH mutants that are drawn from a kernel, the maximum number whose semantics are judged, too.
     """
     random_ = random.Random(seed)
     chosen = [ROOT / f"tests/kernels/{name}.hlo" for name in names] or files(random_)
@@ -338,8 +338,8 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
 
 
 def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:
-    """Return the fault of a run in which all parameters hold the integer of the counterexample. Return "" if the run
-    has no fault.
+    """Run the kernel with parameters that hold the integer of the counterexample in every element. Return the fault of
+    this run, or "" if it has none.
     """
     for given in re.findall(r"(?:\bp\d+(?:@\d)? =|parameter's value is) (-?\d+)", why):
         for size in (4, 8):

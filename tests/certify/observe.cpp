@@ -29,7 +29,7 @@
  * UNWRITTEN is the number of bytes that the baseline writes and this kernel does not. OVERWRITTEN is the number of reads
  * of a byte of an i block that has been written before. UNINITIALISED is the number of reads of bytes of shared memory
  * that the group has not written. PLACES is a sum over all accesses (work-group, work-item, block, offset, size, read or
- * write), VALUES a hash of all blocks at the end. LINES are the lines where integer arithmetic leaves its type. */
+ * write), VALUES a hash of all blocks at the end. LINES are the lines where integer arithmetic overflows. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>

@@ -35,7 +35,7 @@ class Seen:
 
     fault: the fault that ended the run, as in observe.cpp, or "".
     unwritten, overwritten, uninitialised, places, values: as in observe.cpp.
-    lines: the lines where integer arithmetic leaves its type.
+    lines: the lines where integer arithmetic overflows.
     """
 
     fault: str

@@ -196,7 +196,7 @@ BLOCKS = "".join(f"r0[number * 16 + {n}] = p0[{n}];\n" for n in range(16)) + \
     ("number == 3) for (int k = 0", "number == 2) for (int k = -1", "REFUTED"),
 ])
 def test_regions_of_work_groups(was: str, now: str, kind: str) -> None:
-    """An access that stays in the region of its work-group meets no access of another one. Accesses that leave the
+    """An access that stays in the region of its work-group cannot race with another work-group. Accesses that leave the
     region are compared in pairs.
     """
     assert not was or was in BLOCKS
@@ -244,7 +244,7 @@ def test_structs_from_a_table(was: str, now: str, kind: str) -> None:
 @pytest.mark.parametrize("more, kind", [(0, "PROVED"), (-4, "REFUTED")])
 def test_copies_of_large_arrays(more: int, kind: str) -> None:
     """Few writes to an array that is too large to enumerate are still proved to cover it."""
-    count = 1 << 27    # floats in each of four parts
+    count = 1 << 27    # number of floats in each of the four parts
     body = f"memcpy(r0 + number * {count}, p0 + number * {count}, {4 * count + more});"
     found = verdict("c", body, elements=4 * count, threads=1)
     assert found.kind == kind, found.line()

@@ -17,8 +17,8 @@ DEAR = ("sorts",)    # sets that take long, and most of whose kernels are not pr
 
 
 def faults(of: str, count: int, seed: int = SEED, most: int = 1 << 30) -> "tuple[int, list[str]]":
-    """Return the number of kernels in some programs of a set, and the verdicts that are failures. The programs are
-    drawn: at most `count`, and no more after `most` kernels.
+    """Return the number of kernels in drawn programs of a set, and the verdicts that are failures. At most `count`
+    programs are drawn, and none after their kernels are `most` or more.
     """
     known, programs = sets.listed(), sorted(sets.names(sets.SETS[of]()).items())
     found: "list[str]" = []

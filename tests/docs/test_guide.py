@@ -137,8 +137,8 @@ def test_interface() -> None:
 
 
 def as_printed(shown: str, printed: str) -> "List[str]":
-    """Return the first line of `shown` that is not at its place in `printed`, as a list. `...` stands for lines that are
-    left out, ` ..` for the rest of a line.
+    """Return a list with the first line of `shown` that does not follow in `printed`, or else the lines of `printed`
+    after the end of `shown`; [] if there are none. In `shown`, `...` stands for any lines, ` ..` for the rest of a line.
     """
     lines, at, gap = printed.rstrip("\n").split("\n"), 0, False
     for line in shown.rstrip("\n").split("\n"):
@@ -202,8 +202,8 @@ def test_brackets(room: str) -> None:
 
 
 def test_no_circles() -> None:
-    """No file of the generator imports another that imports it, directly or indirectly, wherever the import is written.
-    The same holds for folders.
+    """The imports between the generator's files form no cycle; imports inside functions count, too. Imports between its
+    folders form no cycle either.
     """
     files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in (ROOT / "gen").rglob("*.py")}
     imported = {name: {place for node in ast.walk(ast.parse(path.read_text())) for place in (

@@ -58,8 +58,8 @@ def test_programs(place: str, compiler: "list[str]", tmp_path: Path) -> None:
 
 @EACH
 def test_says_what_it_needs(header: str, tmp_path: Path) -> None:
-    """If the header that a header builds on is missing, the error says so. The manual shows the two #include lines, and
-    the header includes no header of ours itself.
+    """If a header is included without the header that it needs, the error names the missing one. The manual shows both
+    #include lines. Only sett.h includes other headers of ours itself.
     """
     if header == "sett.h":
         joined = re.findall(r'^#include "(\w+\.h)"$', TEXTS[header], re.M)

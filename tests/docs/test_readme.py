@@ -191,7 +191,9 @@ def as_said(output: str, printed: str) -> bool:
 
 
 def room(tmp_path: Path, section: str) -> Path:
-    """Return a folder as the reader has it: with the section's files, and with build/sett as the only built file."""
+    """Return a folder with what a reader of the section has: the repository, the section's files, and build/sett as the
+    only built file.
+    """
     for name in ("include", "gen", "templates", "tests", "bench"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "build").mkdir()

@@ -17,7 +17,7 @@ STRICT = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)
 # The headers that must precede each header.
 NEEDS = {"sett_tile.h": [], "sett_relayout.h": ["sett_tile.h"], "sett_indexing_map.h": [], "sett_indexing_analysis.h": ["sett_indexing_map.h"], "sett_nested_layout.h": [],
          "sett_mma_layouts.h": ["sett_nested_layout.h"], "sett_notation.h": ["sett_indexing_map.h"], "sett_move.h": ["sett_indexing_map.h"]}
-TOGETHER = ["sett_notation.h", "sett_move.h"]    # their functions are compiled in one file with those of sett.h
+TOGETHER = ["sett_notation.h", "sett_move.h"]    # headers whose functions are compiled in one file with those of sett.h
 COMPILERS = {"c": ["cc", "-std=c11", "-Wstrict-prototypes"], "c++": ["c++", "-std=c++17"]}
 PUBLIC = {name for text in TEXTS.values() for name in re.findall(r"^SETT_PUBLIC [^;{]*?\b(sett_\w+)\([^;{]*\);", text, re.M)}
 # C statements that call at least one function of each module, so that a program with them links all modules.

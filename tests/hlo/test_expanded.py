@@ -148,8 +148,8 @@ def drawn(algorithm: str, state: Sequence[int], count: int, bits: int) -> "tuple
 # even size; for (3, 3), which has no even size, it is dimension 0, the first of the largest size.
 @pytest.mark.parametrize("target, every", [("c", 4), *(pytest.param(target, 1, marks=pytest.mark.peer) for target in ("c", "cuda-on-cpu"))])
 def test_random_bits(target: str, every: int, tmp_path: Path) -> None:
-    """The algorithms give the defined bits for every type. If `every` is 4, each type is tried with one of the states
-    only.
+    """The algorithms give the defined bits for every type. If `every` is 4, each type is tried with only one combination
+    of algorithm and size of the state.
     """
     cases = [(a, s, n, d) for a, sizes in (("rng_three_fry", (2,)), ("rng_philox", (2, 3)), ("rng_default", (3,))) for s in sizes
              for n, d in ((37, "u32"), (37, "u64"), (5, "u8"), (6, "s16"))]  # fmt: skip

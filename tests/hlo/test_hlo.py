@@ -588,7 +588,7 @@ class Peer(unittest.TestCase):
             try:
                 error = self.outcome(path)
             except hlo.HloError as raised:
-                # some files call a computation that was not extracted from XLA's text together with them
+                # some files call a computation that they lack, because only a part of XLA's text was extracted
                 self.assertIn("expected the name of a computation defined before", raised.message, str(raised))
                 error = raised
             if error:

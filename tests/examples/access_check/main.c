@@ -59,8 +59,8 @@ int main(void) {
   printf("  with column xor row mod %lld", (long long)swizzled.swizzle_count);
   say_banks(&arena, ", read by columns", by_columns, &swizzled);
 
-  /* With vectors the map gives the first element of each, and `width` the number of elements. Here eight lanes write a
-   * row of 16-bit elements, and ldmatrix reads. */
+  /* If each access is a vector, the map gives its first element, and `width` its number of elements. Here eight lanes
+   * write a row of 16-bit elements, and ldmatrix reads. */
   puts("shared memory, f16[64,64], accesses of 8 elements");
   vectors.width = 8;
   both[0] = map_of(&arena, "(lane, i) -> (i * 4 + lane floordiv 8, lane mod 8 * 8), domain: lane in [0, 31], i in [0, 15]");
