@@ -103,23 +103,21 @@ class Dialect:
         return [self.storage.places[array] for array in launch.arrays]
 
     def leads(self, launch: Launch) -> "List[int]":
-        """Return, for each leading dimension that a launch passes to its kernel, its index among those that the caller
-        passes.
-        """
+        """Return, for each leading dimension that a launch passes to its kernel, the index of its array in `given`."""
         numbers = {array.shape.lead: number for number, array in enumerate(self.given)}
         return [numbers[name] for name in launch.kernel.leads]
 
     def words(self, launch: Launch) -> "Dict[int, int]":
-        """Return, for arguments of a kernel that point to buffers of the caller, the bytes of the words in which the
-        kernel accesses the buffer. The keys are the indices of the arguments.
+        """Return the sizes in bytes of the words with which a kernel accesses buffers of the caller. The keys are the
+        indices of the arguments that point to these buffers.
         """
         passed = enumerate(zip(self.places(launch), launch.kernel.arguments))
         return {n: argument.word for n, (place, argument) in passed if argument.word and place.buffer not in OWN}
 
     @property
     def atomic(self) -> "Dict[Tuple[str, int], int]":
-        """Return, for each buffer of the caller that atomic operations access, the size in bytes of the words that they
-        access. A key is the kind of the buffer (params or results) and its number.
+        """Return, for each buffer of the caller that atomic operations access, the largest size of their words in
+        bytes. A key is the kind of the buffer (params or results) and its number.
         """
         found: "Dict[Tuple[str, int], int]" = {}
         for launch in self.launches:
@@ -290,7 +288,7 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
 
 def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
               dialects: "List[Dialect]") -> TargetFile:
-    """Return the file of a program. Its text is not printed yet."""
+    """Return the file of a program, without its text, which is printed later."""
     atomic = dialects[0].atomic
     alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
                         for n, arrays in enumerate(of_side)]
@@ -299,7 +297,7 @@ def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[in
 
 
 def _pointed(program: Program) -> "List[List[Array]]":
-    """Return the arrays that each pointer to parameters leads to. All weights share one pointer."""
+    """Return, for each pointer to parameters, the arrays to which it points. All weights share one pointer."""
     pointed: "Dict[int, List[Array]]" = {}
     for array, (number, _) in program.pointers.items():
         pointed.setdefault(number, []).append(array)
@@ -307,8 +305,8 @@ def _pointed(program: Program) -> "List[List[Array]]":
 
 
 def printed(of: "Sequence[Tuple[Program, TargetFile]]", stem: str, excess: bool) -> str:
-    """Return the text of a file with these programs. The first program has the parts that all of them use. stem: the
-    name of the header.
+    """Return the text of a file with these programs. The text of the first program includes the parts that all programs
+    use. stem: the name of the header.
     """
     files = [file for _, file in of]
     dialects = [dialect for file in files for dialect in file.dialects]

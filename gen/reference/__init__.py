@@ -58,9 +58,9 @@ THE MEANING OF EACH OP (kernels follow the same rules)
                     for other floats, and otherwise the result's type. Products and sums are rounded to it. The sum
                     starts at 0 and goes through the contracted dimensions in row-major order; for a convolution, these
                     are the window's dimensions and then the input features. The sum is converted to the result's type
-                    at the end. In scaled-dot, each converted operand is first multiplied by the element of its scale
-                    whose block contains it, and rounded. For pred, the result is an or of ands. Complex numbers are
-                    multiplied by parts. Padding and holes add nothing.
+                    at the end. In scaled-dot, each converted element is first multiplied by the scale of its block of
+                    elements, and rounded. For pred, the result is an or of ands. Complex numbers are multiplied by
+                    parts. Padding and holes add nothing.
   fft               It is computed by its definition in long double, along one dimension after another, and rounded
                     once. RFFT returns the first half of the spectrum of its last dimension. IRFFT takes that half; an
                     element that is its own conjugate counts as real. IFFT and IRFFT divide by the number of elements.

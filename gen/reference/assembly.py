@@ -1,5 +1,5 @@
-"""Assemble a C file: the functions that its steps call, and the steps. The steps form one function, or several
-functions that share their loops if there are many steps.
+"""Assemble a C file: the functions that its steps call, and the steps. The steps form one function. If there are many
+steps, they form several functions, and steps with equal loops share a function.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Loops:
     """
 
     def __init__(self) -> None:
-        self.names: Dict[str, str] = {}     # each function's name, by the text after the name
+        self.names: Dict[str, str] = {}     # the name of each function; the key is the function's text after the name
 
     def call(self, step: Step, places: Mapping[Array, str]) -> Call:
         """Return the call of the function of a step."""
@@ -116,10 +116,10 @@ class Loops:
 
 
 def in_parts(function: Function, steps: List[Step]) -> List[str]:
-    """Return a long reference as functions of three kinds. A function of the first kind is one step, or several steps
-    that differ only in their arrays. A function of the second kind calls MOST_STEPS steps, or the last ones. The last
-    function calls these. The pointers to allocated arrays are in x[..]; the last function frees the arrays that are
-    still allocated.
+    """Return a long reference as functions of three kinds. A function of the first kind is a step; steps that differ
+    only in their arrays share a function. A function of the second kind calls at most MOST_STEPS functions of the first
+    kind. The last function calls all functions of the second kind. The pointers to allocated arrays are in x[..]; the
+    last function frees the arrays that are still allocated.
     """
     last = {array: step for step in steps for array in step.arrays}
     loops, declared = Loops(), function.declared()

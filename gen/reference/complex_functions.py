@@ -311,8 +311,8 @@ def quotient(x: Parts, y: Parts) -> Parts:
     p, q = steep.either((near[1], near[0]), near)
     e, f = steep.either((f, e), (e, f))
     ratio = f / e
-    # part * (f / e): if f / e has underflowed to 0, f * part / e need not be 0, and is used; if e is infinite, f / e is
-    # exactly 0, and f * part may overflow
+    # Compute part * (f / e). If f / e has underflowed to 0, compute f * part / e instead, which need not be 0. If e is
+    # infinite, f / e is exactly 0; f * part might overflow then, and is not used.
     none = ratio.equals(0) & e.finite()
     of_p, of_q = (none.choose(f * part / e, part * ratio) for part in (p, q))
     below, over = e + f * ratio, steep.choose(of_p - q, q - of_p)

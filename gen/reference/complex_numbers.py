@@ -55,7 +55,7 @@ def flat(value: Lowered) -> List[Instruction]:
 
 
 def _regrouped(shape: Shape, leaves: Iterator[Lowered]) -> Lowered:
-    """Return the leaves, grouped into the tuples of a shape."""
+    """Return the leaves in nested lists, one list for each tuple of a shape."""
     return [_regrouped(child, leaves) for child in shape.children] if shape.kind == "tuple" else next(leaves)
 
 
@@ -181,8 +181,8 @@ class Lowering:
         return kept
 
     def parameter(self, shape: Shape, numbers: Iterator[int]) -> Lowered:
-        """Add the parameters that replace one parameter, with the next numbers. The order of the parameters in the text
-        does not matter.
+        """Add the parameters that replace one parameter. Their numbers are the next ones of `numbers`, and do not
+        depend on the order of the parameters in the text.
         """
         if shape.kind == "tuple":
             return [self.parameter(child, numbers) for child in shape.children]
@@ -204,8 +204,8 @@ class Lowering:
         return _regrouped(shape, iter(parts))
 
     def elementwise(self, x: Sequence[Lowered]) -> Lowered:
-        """Return the real and imaginary parts of an elementwise op on complex numbers. Real ops compute them, and each
-        of these rounds.
+        """Return the real and imaginary parts of an elementwise op on complex numbers. They are computed by ops on real
+        numbers, each of which rounds.
         """
         like, shape, real = self.like, self.like.shape, part_of(self.like.shape)
         sides = [flat(side) for side in x]
@@ -243,8 +243,8 @@ class Lowering:
         return Pair(*(self.op("get-tuple-element", real, whole, index=k) for k in (0, 1)))
 
     def extreme(self, opcode: str, real: Shape, x: Pair, y: Pair) -> Pair:
-        """Return the maximum or the minimum by the real parts, and by the imaginary parts where these are equal. If a
-        part of an operand is NaN, both parts of the result are NaN.
+        """Return the maximum or the minimum of complex numbers. They are compared by their real parts and, if the real
+        parts are equal, by their imaginary parts. If a part of an operand is NaN, both parts of the result are NaN.
         """
         pred, way = replace(real, dtype="pred", text="pred"), "GT" if opcode == "maximum" else "LT"
 

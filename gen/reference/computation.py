@@ -83,7 +83,9 @@ class Result(NamedTuple):
     array: Array
 
     def place(self) -> str:
-        """Return the position in memory of a result's element, as C text. Its index is the variables of the loops."""
+        """Return the position in memory of a result's element, as C text. The element's index consists of the variables
+        of the loops.
+        """
         at = place_of(self.shape, indices_of(self.shape.dims))
         return f"{at}" if self.half is None else f"({at}) * 2 + {self.half}"
 

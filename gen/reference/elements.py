@@ -12,8 +12,8 @@ from gen.reference.values import Scalar
 
 
 def _functions() -> "Dict[str, str]":
-    """Return, by opcode, the name of the C function that computes an op on doubles. It is a function of values.c if
-    that defines one with the op's name, and a function of C's library otherwise.
+    """Return, by opcode, the name of the C function that computes an op on doubles. If values.c defines a function with
+    the op's name, it is that function. Otherwise, it is a function of C's library.
     """
     of_values = functions(VALUES)
     names = {row.opcode: row.opcode.replace("-", "_") for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5}
@@ -72,8 +72,8 @@ def of_bits(call: Calls, dtype: str, text: str) -> str:
 
 
 def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:
-    """Return C text that converts a value to a number by which C's operators < and > order such values. total: true for
-    HLO's TOTALORDER of floats, in which -0 < +0 and NaNs have places.
+    """Return C text that converts a value to a number. C's operators < and > on these numbers give the order of the
+    values. total: true for HLO's TOTALORDER of floats, in which -0 < +0 and NaNs are ordered too.
     """
     if total and dtype in FLOATS:
         return call("total_order", bits_text(call, dtype, text), str(bits_of(dtype)))

@@ -74,8 +74,8 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def at_vector(row: Sequence[Index], vector: int, component: Index) -> List[Index]:
-    """Return the index of a component in an array of indices. row: the index without the dimension `vector`, which
-    counts the components. If the array has no such dimension, each row is a single component.
+    """Return the index at which an array of indices contains a component. row: this index without the dimension
+    `vector`, along which the components are stored. If the array has no such dimension, each row is a single component.
     """
     return [*row[:vector], component, *row[vector:]]
 

@@ -39,8 +39,8 @@ def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[st
 
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
-    """Return, for each argument of a LAPACK routine that holds an operand (or a result), the arrays of that operand:
-    one, or two for real and imaginary parts. The keys are the positions of the arguments.
+    """Return the arrays of each operand (or result) of a LAPACK routine: one array, or two for real and imaginary
+    parts. The key is the position of the routine's argument for this operand (or result).
 
     given: the arrays of all operands (or results), in order.
     which: "operand" or "result".

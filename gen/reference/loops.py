@@ -44,7 +44,8 @@ def is_row_major(shape: Shape) -> bool:
 
 
 def tiles_of(shape: Shape) -> List[List[int]]:
-    """Return the tiles of a layout, read from its text. 0 represents *."""
+    """Return the tiles of a layout, read from its text. 0 stands for `*`, a dimension that is merged with the next one.
+    """
     tiles = re.search(r":[^}]*?T((?:\([^()]*\))+)", shape.text)
     return [[0 if n == "*" else int(n) for n in tile.split(",")]
             for tile in re.findall(r"\(([^()]*)\)", tiles[1])] if tiles else []
@@ -140,9 +141,9 @@ def loops_over(dims: Sequence[int], body: Sequence[Statement], prefix: str = "i"
 class WindowIndex(NamedTuple):
     """The element of the base that a window reads.
 
-    before: statements that define its index.
-    tests: the conditions under which it is inside the base.
-    at: its index.
+    before: statements that define the index.
+    tests: the conditions under which the index is inside the base.
+    at: the index.
     """
 
     before: List[Let]

@@ -139,7 +139,7 @@ def matrices(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     if leaves[-1].dtype == "s32":
         statement = Assign(f"{outs[-1]}[{'i' if outs[-1].count > 1 else 0}]", called.text)
     lines = [for_each(count_of(dims[:-2]), statement)]
-    if i.opcode == "svd":  # LAPACK leaves undefined values in its first argument; here, it is a copy of the operand
+    if i.opcode == "svd":  # LAPACK leaves undefined values in result 0; here, result 0 is a copy of the operand
         lines.append(Call("memcpy", str(outs[0]), str(x[0]), f"sizeof *{outs[0]} * {outs[0].count}"))
     e.step(title(i), lines, [*outs, work], x)
     return outs[0] if i.shape.kind == "array" else list(outs)

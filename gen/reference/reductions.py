@@ -79,8 +79,7 @@ def reduction(i: Instruction) -> Reduction:
 
 
 def prefix(i: Instruction) -> Optional[Tuple[int, bool]]:
-    """Return the dimension of a reduce-window that is a scan, and true if the scan goes backwards. Return None for any
-    other window.
+    """If a reduce-window is a scan, return its dimension, and true if the scan goes backwards. Otherwise return None.
     """
     window, dims = i.attributes["window"], i.operands[0].shape.dims
     wide = [d for d in range(len(dims)) if window.size[d] != 1]

@@ -35,7 +35,8 @@ def unsigned(dtype: str) -> str:
 
 
 def wide_of(dtype: str) -> str:
-    """Return an unsigned C type in which the arithmetic of an integer type wraps, as it should."""
+    """Return an unsigned C type for the arithmetic of an integer type. In this C type, overflow wraps, as HLO requires.
+    """
     return "uint64_t" if bits_of(dtype) == 64 else "uint32_t"
 
 

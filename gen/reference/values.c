@@ -2,8 +2,8 @@
    right above it. A piece calls no other piece, so helper functions are in the piece of their caller.
    gen/reference/library.py prints the pieces that a reference uses, and a test compiles each piece alone.
 
-   Integers of all widths are computed in 64 bits, signed (s64) or unsigned (u64). `width` is the number of bits of
-   the HLO type, to which the caller truncates the result. The bits of a float are the low bits of a uint64_t. */
+   Integers of all widths are computed in 64 bits, signed (s64) or unsigned (u64). `width` is the number of bits of the
+   HLO type. The caller truncates the result to this width. The bits of a float are the low bits of a uint64_t. */
 
 #include <math.h>
 #include <stdbool.h>

@@ -27,7 +27,7 @@ class Array:
     the name of a pointer in the step's function.
     """
 
-    name: str       # the name of the pointer in the C text is derived from it
+    name: str       # determines the name of the pointer in the C text
     dtype: str      # an HLO type, or the name of a C type
     dims: Tuple[int, ...]
     given: Optional[Argument] = None    # for a parameter or a result

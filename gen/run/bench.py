@@ -106,8 +106,8 @@ def _share(kernel: run.Event, rival: run.Event) -> float:
 
 
 def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
-    """Return (time of a copy and a read) / (time of the kernel). The copy writes as many bytes as the kernel writes.
-    The read reads the rest: as many bytes as the kernel reads beyond those that the copy reads.
+    """Return (time of a copy and a read) / (time of the kernel). The copy reads and writes as many bytes as the kernel
+    writes. The read covers the other bytes that the kernel reads.
     """
     written = int(manifest["bytes_written"])
     copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
@@ -383,8 +383,8 @@ def skipped(report: Report) -> List[str]:
 
 
 def differing(report: Report) -> List[str]:
-    """Return a line for each library that was timed although its result differs from a kernel's more than another order
-    of summation explains. Rounding at other places may explain the difference.
+    """Return a line for each library that was timed although its result differs from a kernel's. Another order of
+    summation does not explain the difference, but rounding of other intermediate results may.
     """
     return [
         f"* {library['name']}: {library['differs']}: rounding at other places may cause it ({row['kernel']})"

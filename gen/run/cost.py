@@ -31,7 +31,7 @@ LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
 # slowdown of steps and of operations if the host emulates the device
 EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10
-# For an op on matrices: the steps of the reference and of its bound together, for each multiplication of the kernel.
+# For an op on matrices: the number of steps of the reference and its bound together per multiplication of the kernel.
 MATRIX_STEPS = 4
 LAUNCHES = 15  # minimum number of launches of a bench: the warm-up and nine rounds
 
@@ -138,8 +138,8 @@ def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
 
 
 def arithmetic(fusion: Fusion) -> int:
-    """Return the number of arithmetic operations. An elementwise op counts 1 for each element, a dot or convolution 2
-    for each multiplication and addition; moves and conversions count 0.
+    """Return the number of arithmetic operations. An elementwise op counts 1 for each element. A dot or convolution
+    counts 2 for each pair of a multiplication and an addition. Moves and conversions count 0.
     """
     return sum(_arithmetic(i) for i in fusion.computation.instructions)
 
@@ -195,7 +195,8 @@ def memory(computation: Computation) -> int:
                                                         for leaf in i.shape.leaves())
         passing = 0
         if i.opcode in hlo.CONTRACTIONS:
-            # the reference copies the operands in the order of its loops; for a scaled-dot, also multiplied by scales
+            # the reference copies the operands in the order of its loops; for a scaled-dot, it also copies the scaled
+            # operands
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
         if i.opcode in MATRIX_OPS:    # arrays of the reference (copies in wider types) and of the bound (errors)
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())

@@ -14,8 +14,8 @@ enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIR
 /* In each set, all buffers of fewer than PACKED bytes share one allocation, because a process may have only about
  * 65,000 mappings. Each buffer is aligned to its size, rounded up to a power of two between PART_ALIGN and PAGE. */
 enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
-/* `rest` stops timing rivals by the factor HOPELESS after FEW_TURNS turns, and by the factor IN_DOUBT after FIRST_TURNS
- * turns: a copy or a read that is slower than the fastest one by more than this factor would not become the fastest. */
+/* `rest` stops timing a copy or a read that is slower than the fastest one by more than a factor, because it would not
+ * become the fastest. The factor is HOPELESS after FEW_TURNS turns, and IN_DOUBT after FIRST_TURNS turns. */
 static const double HOPELESS = 4, IN_DOUBT = 1.15;
 
 static double seconds(void)
@@ -159,7 +159,7 @@ struct rival {
   const char *name;
   struct worker *worker;
   int calls, next; /* calls in each turn; the set that the next call uses */
-  int resting;     /* true if it takes no more turns */
+  int resting;     /* true if the rival takes no more turns */
   int turns;
   double time[MOST_TURNS]; /* seconds per call, for each turn */
 };
@@ -189,8 +189,8 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   return error ? -1 : seconds() - start;
 }
 
-/* Runs an untimed turn, then a timed one: the previous rival has left modified cache lines that must still be written
- * back. Returns the seconds of the second turn. */
+/* Runs two turns, and returns the seconds of the second one. During the first turn, the cache lines that the previous
+ * rival has modified are written back. */
 static double own_turn(const struct rotation *r, struct rival *rival)
 {
   double took = turn(r, rival, rival->calls);
@@ -209,8 +209,8 @@ static double least_of_three(const struct rotation *r, struct rival *rival)
 }
 
 /* Raises the number of calls in a turn until a turn takes `slot` seconds; this also warms up. Copies and reads start
- * with the number of calls that take `slot` seconds at 20 GB/s. With only a few calls, a pause by the scheduler could
- * be mistaken for the time of the calls. */
+ * with the number of calls that take `slot` seconds at 20 GB/s. If they started with fewer calls, a pause by the
+ * scheduler could be mistaken for the time of these calls. */
 static int warm_up(const struct rotation *r, struct rival *rival, double slot)
 {
   int copies = rival->kind != KERNEL && rival->kind != LIBRARY;

@@ -66,8 +66,8 @@ static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
-/* Copies the four quarters in parallel, in bursts of BURST bytes per quarter. Prefetches are AHEAD bytes, one page,
- * ahead. */
+/* Copies the four quarters in parallel, in bursts of BURST bytes per quarter. Each prefetch is AHEAD bytes (one page)
+ * ahead of the copy. */
 enum { BURST = 512, AHEAD = 4096 };
 
 static inline void ask(const unsigned char *from)

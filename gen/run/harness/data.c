@@ -183,7 +183,8 @@ static uint64_t moderate(const struct sett_buffer *type, uint64_t random)
   return (uint64_t)((int64_t)((random >> 32) % 201) - 100) & ones;
 }
 
-/* Returns an approximately normal number: a sum of four uniform numbers with standard deviation 2, between -7 and 7. */
+/* Returns an approximately normal number, the sum of four uniform numbers. It is between -7 and 7, and its standard
+ * deviation is 2. */
 static double normal(uint64_t random)
 {
   double sum = (double)((random & 0xffff) + (random >> 16 & 0xffff) + (random >> 32 & 0xffff) + (random >> 48));
@@ -372,7 +373,7 @@ void data_compare(const struct sett_buffer *type, const void *got, const void *w
     if (a != b) {
       off = type->exact ? INFINITY : difference(type, a, b, &ulps);
       bad = !(off <= allowed);
-      /* a pred is 0 or 1, whatever the bound */
+      /* a pred must be 0 or 1, even if the bound allows more */
       if (type->kind == SETT_PRED && a > 1) bad = 1;
     }
     if (isnan(allowed) || allowed < 0) bad = 1;

@@ -63,7 +63,7 @@ struct sett_fusion {
   int abi;
   const char *name;
   int params, results;
-  /* arrays with at least one entry, even if there are no parameters or results */
+  /* the buffers of parameters and results; each array has at least one entry, even if there is no such buffer */
   const struct sett_buffer *param, *result;
   const int *alias; /* for each result: the parameter that it updates in place, or -1 */
   const int *may_alias; /* for each result: a parameter whose buffer it may share, or -1; NULL if no result may */

@@ -253,8 +253,8 @@ static const char *guards_broken(const struct buffer *buffers, int count, const 
   return NULL;
 }
 
-/* Returns true if a result updates this parameter's buffer. Its elements are then compared as that result, also those
- * that are not updated. */
+/* Returns true if a result updates this parameter's buffer. All elements of the buffer are then compared as that
+ * result, even if it does not update them. */
 static int is_result(const struct sett_fusion *fusion, int param)
 {
   for (int i = 0; i < fusion->results; ++i)

@@ -12,8 +12,8 @@ static struct {
   void (*domatcopy)(int, int, int, int, double, const double *, int, double *, int);
   void (*sgemv)(int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
   void (*dgemv)(int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
-  /* for transposes: the number of matrices, the elements from one matrix to the next, and the size and row strides of
-   * each */
+  /* for transposes: the number of matrices; the elements from one matrix to the next, in the operand and in the result;
+   * the rows and columns of a matrix; and the elements from one row to the next, in the operand and in the result */
   long batch, in_step, out_step, rows, columns, in_pitch, out_pitch;
   int down;                                                          /* true if columns are summed, false for rows */
   void *ones, *partial;

@@ -38,7 +38,7 @@ def calls(name: str, x: Any, y: Any, order: List[int], threads: int) -> List[Cal
 def main(name: str, dtype: str, dims: List[int], order: List[int], threads: int, footprint: int, source: str,
          result: str) -> None:
     if name == "transpose" and dtype == "bf16":
-        dtype = "f16"  # NumPy has no bf16, but moves of f16 are the same
+        dtype = "f16"  # NumPy has no bf16; f16 has the same size, so it is moved in the same way
     if dtype not in TYPES:
         print(f"skip NumPy has no {dtype}", flush=True)
         return
