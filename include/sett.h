@@ -180,9 +180,9 @@ SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
 /* Return the map from an element's index to its subgroup, thread and slot. If the element has several owners, the map gives the owner with the
  * smallest ids. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
-/* Return the nested layout that has the given map, which must have the form of sett_nested_map. If no thread id
- * changes the index along a dimension, its thread_tile is computed from the first of the digits outer, batch and subgroup whose tile is not 1: the
- * index grows by thread_tile * element_tile when that digit grows by 1. */
+/* Return the nested layout that has the given map. The map must have the form of sett_nested_map. If no thread id changes the index along a
+ * dimension, the thread_tile of this dimension follows from another digit: the first of outer, batch and subgroup whose tile is not 1. When this
+ * digit grows by 1, the index grows by thread_tile * element_tile. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* Return the map from (subgroup, thread)[slot digits] to the linear position of the element there, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
@@ -254,8 +254,8 @@ enum {
   SETT_ANY_TO_IREE,
   SETT_ANY_TARGETS
 };
-/* The result of sett_any_convert. If answer.yes is 1, `layout` is the result. If answer.no is 1, no layout of that notation (in CuTe, none with at
- * most one swizzle) is this function; the values at the points of the witness, if there is a witness, show this. */
+/* The result of sett_any_convert. If answer.yes is 1, `layout` is the result. If answer.no is 1, no layout of the other notation is the same function;
+ * for CuTe, this means no layout with at most one swizzle. If there is a witness, the values at its points prove this. */
 typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
@@ -280,8 +280,8 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  * shared memory as sett_notation_shared places them.
  *     bits:   size of an element.
  *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) layouts have threads, but no lanes. If
- *             neither layout has lanes, the number is 64 if an IREE layout has 33 to 64 threads; the number of threads of a (thread, value) layout if
- *             it is below 32 and the other layout has no more threads; otherwise 32.
+ *             neither layout has lanes, the number is 32, with two exceptions. It is 64 if an IREE layout has 33 to 64 threads. It is T if a (thread,
+ *             value) layout has T < 32 threads and the other layout has at most T threads.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register; the thread id is warp * lanes + lane, and the subgroup id is warp.
@@ -423,7 +423,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
     n = plan.length[stage];
     groups = g = settp_layout_groups(&plan, stage, tile_at);
     for (i = 0; i < n - k; ++i) next[i] = digit[i];
-    /* i is first the last dimension of a group that * combines; the code lowers it to the group's first dimension */
+    /* each turn of this loop handles one group of dimensions that the tile combines: i begins as the last of them and is lowered to the first */
     for (i = k; i-- > 0;) {
       int64_t tile = plan.tile[tile_at + i], size = list[n - k + i];
       sett_expr value = sett_map_mul(arena, digit[n - k + --g], sett_map_constant(arena, tile));
@@ -578,8 +578,9 @@ SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
   return sett_map_make(arena, layout->rank, 0, 0, variable, 3, result, constraints, constraint);
 }
 
-/* Vary one id while all other ids are 0. Write for each result: in `stride`, the first id with a value other than 0; in `step`, this value; in
- * `tile`, the largest value divided by step, plus 1. Return 0 if a value does not exist, is negative, or is no multiple of step. */
+/* Vary one id while all other ids are 0. For each result of the map, write to `stride` the first id at which the result is not 0; to `step` the
+ * result at this id; to `tile` the largest result divided by step, plus 1. Return 0 if a result does not exist, is negative, or is no multiple of
+ * step. */
 SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable,
                                       int64_t *stride, int64_t *step, int64_t *tile) {
   int64_t result[SETT_NESTED_MAX_RANK], id;
@@ -634,8 +635,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
                    : i == 1 ? SETT_NESTED_OUTER
                             : SETT_NESTED_BATCH][d] = map.variable[2 + i * r + d].hi + 1;
     if (layout.field[SETT_NESTED_THREAD_STRIDE][d] > 0) continue;
-    /* no thread id changes this dimension. A thread tile whose digit is always 0 may still be larger than 1: then the weight of the next digit above
-     * shows its size */
+    /* No thread id changes this dimension, so the thread digit is always 0. Its tile may still be larger than 1. Then the weight of the next higher
+     * digit is tile * element_tile. */
     own = layout.field[SETT_NESTED_ELEMENT][d];
     for (i = 1; i >= 0 && !weight; --i) {
       int64_t tile = layout.field[i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d];
@@ -751,7 +752,7 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
                                          : sett_notation_map(arena, &layout->notation);
 }
 
-/* A layout as a function from inputs to outputs.
+/* The form of a layout: the layout as a function from inputs to outputs.
  *     DIGITS:  each output is a constant plus a sum of ((input / low) mod size) * stride.
  *     BITS:    each output is a constant XOR the basis values of those input bits that are 1.
  *     VALUES:  neither of these, but the value at a point can be computed. */
@@ -768,7 +769,7 @@ typedef struct settp_layout_form {
   int first;  /* 1 if the first input changes fastest in the order of points, 0 if the last does */
   int ins, outs;
   int64_t in[SETT_ANY_DIMS], out[SETT_ANY_DIMS]; /* sizes of inputs and outputs; 0 for an output of unknown size */
-  /* the names of owners as inputs; NULL if inputs are matched by position */
+  /* name of each input, such as "lane"; NULL if the input has no name and is matched by its position */
   const char *name[SETT_ANY_DIMS];
   int64_t constant[SETT_ANY_DIMS];
   int digits;
@@ -860,15 +861,15 @@ SETT_INLINE int settp_layout_form_input(const settp_layout_form *form, int bit) 
   return in;
 }
 
-/* Return 1 if some point of the domain has 1 in both of two bits. */
+/* Return 1 if bits i and j are both 1 at some point of the domain. */
 SETT_INLINE int settp_layout_form_both(const settp_layout_form *form, int i, int j) {
   int in = settp_layout_form_input(form, i);
   if (in != settp_layout_form_input(form, j)) return 1;
   return ((int64_t)1 << (i - form->bit_at[in])) + ((int64_t)1 << (j - form->bit_at[in])) < form->in[in];
 }
 
-/* If there are two input bits that can both be 1 and whose basis values have a common bit, write them and return 1. Then their XOR is not their sum.
- */
+/* Search for two input bits that can both be 1 and whose basis values have a common bit. (The XOR of these values is not their sum.) If there are such
+ * bits, write their numbers and return 1. */
 SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *first, int *second) {
   int o, bits = form->bit_at[form->ins];
   for (*second = 0; *second < bits; ++*second)
@@ -936,8 +937,8 @@ SETT_INLINE int settp_layout_form_value(const settp_layout_form *form, const int
   return form->kind == SETTP_LAYOUT_FORM_DIGITS;
 }
 
-/* Write the digits of the innermost layout of a CuTe layout. The inputs are its modes, or one integer for all. Return 0 if a stride is a nested
- * coordinate such as 1@0@1, or if coordinates and numbers are mixed. */
+/* Write the digits of the innermost layout of a CuTe layout. The inputs are the modes or, if `flat` is 1, one integer for all modes. Return 0 if a
+ * stride is a nested coordinate such as 1@0@1, or if some strides are coordinates and others are numbers. */
 SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const sett_notation_mode *mode, int flat) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -968,8 +969,8 @@ SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const set
   return !deep && !(places && numbers);
 }
 
-/* Write the values that an outer layout of CuTe gives to the bits of its argument. Its last size counts as unbounded. Return 0 if another size is no
- * power of two, or if the values of two bits have a common bit. */
+/* Write the basis values of an outer layout of CuTe: basis[i] is the layout's value if only bit i of the argument is 1. The layout's last size counts
+ * as unbounded. Return 0 if another size is no power of two, or if the values of two bits have a common bit. */
 SETT_INLINE int settp_layout_form_outer(const sett_notation_mode *mode, uint64_t *basis) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -1177,8 +1178,8 @@ SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   return linear->outs == 1 && settp_notation_name_is(linear->out[0], "offset");
 }
 
-/* Write the digits of a layout of padded shared memory. This is possible if each bit of an element's number is one bit of its index; each bit is
- * then a digit. */
+/* Write the digits of a layout of padded shared memory: one digit for each bit of the index. If a bit of the index changes several bits of the
+ * element's number, there are no such digits, and the form is VALUES. */
 SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_notation *layout) {
   const sett_notation_padded *padded = layout->padded;
   int d, i, k, at = 0;
@@ -1196,8 +1197,8 @@ SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_no
     }
 }
 
-/* Return the form of a layout. If `flat` is 1, a CuTe layout has one integer as its input, otherwise one input for each mode. If `own` is 0, the
- * form of a linear layout of offsets goes from indices to offsets, even if the layout goes the other way; if it is 1, the direction stays. */
+/* Return the form of a layout. If `flat` is 1, a CuTe layout has one integer as its input, otherwise one input for each mode. If a linear layout maps
+ * offsets to indices and `own` is 0, the form is the inverse, from indices to offsets. If `own` is 1, the form has the direction of the layout. */
 SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
   settp_layout_form *form = (settp_layout_form *)settp_map_take(arena, sizeof *form);
   if (!form) return NULL;
@@ -1531,14 +1532,14 @@ SETT_INLINE void settp_layout_any_number(settp_layout_any_work *work, int64_t va
   settp_notation_write_integer(&work->writer, value);
 }
 SETT_INLINE void settp_layout_any_list(settp_layout_any_work *work, int i,
-                                       /* Append a comma, except before the first number, and then the number. */
+                                       /* Append number i of a list, after a comma if it is not the first. */
                                        int64_t value) {
   if (i > 0) settp_layout_any_write(work, ",");
   settp_layout_any_number(work, value);
 }
 
-/* Convert bits to digits, if no two bits that can both be 1 have basis values with a common bit, so that XOR is addition. Otherwise return 0 and
- * write such a pair of bits. */
+/* Convert a form from bits to digits. This is impossible if two bits can both be 1 and have basis values with a common bit, because XOR is then not
+ * addition. In this case, return 0 and write the two bits to `first` and `second`. */
 SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first, int *second) {
   int i, o, in, bits = form->bit_at[form->ins];
   if (form->kind == SETTP_LAYOUT_FORM_DIGITS) return 1;
@@ -1587,9 +1588,10 @@ SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const i
   return table;
 }
 
-/* Write a table of offsets, with a swizzle undone unless it is NULL, as a constant and digits. Return 1 and write them to `made`. Each digit is as
- * large as possible, and adjacent ones are merged, so if these digits fail, no others succeed. `shape`: digits must divide the size of their input.
- * Otherwise return 0; *at is the first point whose offset is not the sum of its digits, or -1. */
+/* Find digits whose sum is the table of offsets. First undo the swizzle `part`, unless it is NULL. If there are such digits, write them to `made` and
+ * return 1. Each digit is as large as possible, and adjacent digits are merged; so if these digits fail, no others succeed. If `shape` is 1, digits
+ * must divide the size of their input. Otherwise return 0; *at is the first point whose offset is not the sum of its digits, or -1 if there is
+ * another reason. */
 SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *table, const int64_t *box,
                                        int64_t points, const sett_notation_part *part, int shape, int64_t *at) {
   int64_t step = points, k,
@@ -1632,9 +1634,9 @@ SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *t
   return 1;
 }
 
-/* Set the answer to no. The witness is three points. The offset of the last point is not the sum of its digits. The first two points add up to it,
- * and their offsets are the sums of their digits. With `tiles`, do this only if the last point has two coordinates other than 0: within one
- * dimension, tiles that do not divide each other may be the cause. */
+/* Set the answer to no. The witness is three points. The first two points add up to the third. The offsets of the first two points are the sums of
+ * their digits; the offset of the third is not. If `tiles` is 1, do this only if the third point has two coordinates other than 0, because within
+ * one dimension, tiles that do not divide each other may be the cause. */
 SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const settp_layout_form *made, const int64_t *box,
                                          int64_t at, const char *reason, int tiles) {
   int64_t low = 1, point[SETT_ANY_DIMS];
@@ -1796,10 +1798,10 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   }
 }
 
-/* Write digits, the most major first, as tiles. place gives the index of each dimension in the tiles. Each tile begins after some digits, and has the
- * product of the remaining digits of each dimension as its size. Between two tiles there is at most one digit of each dimension, in the order of the
- * dimensions. If the span of a digit exceeds its size, the tile pads it, so the digit must be the dimension's first in the tile. At most the first
- * `fixed` digits are outside of all tiles. */
+/* Write a list of digits, the most major first, as tiles. place[d] is the position of dimension d in the tiles. Each tile covers the digits from some
+ * digit to the end of the list. The tile's size along a dimension is the product of the dimension's digits that it covers. Between the first digits
+ * of two successive tiles, each dimension has at most one digit, in the order of the dimensions. If the span of a digit exceeds its size, the tile
+ * pads the digit, so the digit must be the dimension's first in the tile. At most the first `fixed` digits are outside of all tiles. */
 typedef struct settp_layout_any_tiles {
   int tiles, rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];
@@ -1963,8 +1965,8 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
 
 /* ---- bodies: to CuTe */
 
-/* Write the digits of an input, where each digit changes one output. out -1 and stride 0 mean that the digit changes none. Return their number, or -1
- * after a no. */
+/* Write the digits of an input. Each digit changes one output; a digit with out -1 and stride 0 changes none. Return the number of digits. Return -1
+ * if there are no such digits (the answer is then no) or if this is not decided. */
 SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, settp_layout_form_digit *leaf) {
   settp_layout_form *form = work->form;
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST], all[SETTP_LAYOUT_FORM_LIST];
@@ -2080,9 +2082,10 @@ SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_f
 }
 
 /* Find a swizzle under which the form is a shape:stride layout, by visiting points. This serves forms whose sums may carry, or whose sizes are no
- * powers of two. Return 1 and change the form to that layout, or 0 if no swizzle fits, or -1 if this is not decided. At most SETTP_LAYOUT_ANY_TABLE
- * points are visited. If there are more, only a part is visited, and the result is 0 or -1; dimensions with a digit that does not divide
- * their size then come first. Most swizzles that only read bits above those of the offsets are not tried, because they change nothing. */
+ * powers of two. Return 1 and change the form to that layout, or 0 if no swizzle fits, or -1 if this is not decided. If there are more than
+ * SETTP_LAYOUT_ANY_TABLE points, only a part of them is visited, and the result is 0 or -1. This part extends first along the dimensions with a digit
+ * that does not divide the dimension's size. Most swizzles that only read bits above those of the offsets are not tried, because they change
+ * nothing. */
 SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, settp_layout_form *made,
                                                    sett_notation_part *part) {
   settp_layout_form *form = work->form;
@@ -2437,8 +2440,8 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
   int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
   if (!settp_layout_any_owned(work, tower, in_of)) return;
   for (d = 0; d < form->outs; ++d) {
-    /* `level` is that of the thread or subgroup digit found last. A dimension has at most one of each, and the subgroup digit is above the thread
-     * digit */
+    /* `level` is the level (thread or subgroup) of the last such digit that was found. A dimension has at most one thread digit and one subgroup
+     * digit, and the subgroup digit is above the thread digit */
     int level = SETT_NESTED_LEVELS;
     next[d] = 0;
     for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;
@@ -2472,7 +2475,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       cursor = form->outs;
       continue;
     }
-    /* a digit below the thread's must be an element digit, and the digits of a dimension must come in their order */
+    /* stop if a digit that is not an element digit is below the thread digit, or if the digits of a dimension are not in ascending order */
     if ((d & 2) || k < next[found]) break;
     field[levels[phase]][found] = tower[found].at[k].digit.size;
     next[found] = k + 1;
@@ -2512,8 +2515,8 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     total += tower[d].count;
     for (dims[d] = 1, i = 0; i < tower[d].count; ++i) dims[d] *= tower[d].at[i].digit.size;
   }
-  /* collect digits, the most major first: registers in their order, each after the digits that must precede it in its dimension; then the digits that
-   * are left, dimension by dimension */
+  /* Collect the digits, the most major first. Register digits come in descending order. If a higher digit of the same dimension is left, it comes
+   * before the register digit. The remaining digits follow, dimension by dimension. */
   while (count < total) {
     const settp_layout_form_digit *top;
     int to = -1;
@@ -2854,8 +2857,8 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
   }
 }
 
-/* Extend dimensions of unknown size to the other layout's size, if that is larger. If the layout's values are integers (pair), split them into
- * indices of the other layout's dimensions, the first of which is the fastest. */
+/* Extend each dimension of unknown size to its size in the other layout, if that is larger. If the layout's values are integers (pair), split them
+ * into indices of the other layout's dimensions; the first dimension is the fastest. */
 SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owner *owner,
                                         const settp_layout_owner *other, int64_t count) {
   int64_t size = 1, *split, i;
@@ -3077,8 +3080,8 @@ SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, con
   return arrays > 0;
 }
 
-/* Return the number of positions in memory of an array: for a tag, with all padding; for an array of XLA, that of its shape; otherwise up to the last
- * element. */
+/* Return the number of positions in memory of an array: for a tag, including all padding; for an array of XLA, the number of its shape
+ * (sett_tile_plan.span); otherwise up to the last element. */
 SETT_INLINE int64_t settp_layout_any_places(const sett_any *layout, const sett_tile_shape *shape,
                                             const sett_tile_plan *plan) {
   int64_t last[SETT_TILE_MAX_RANK], places = 1, block;

@@ -287,7 +287,7 @@ typedef struct sett_analysis_list {
  * means row-major. feature_groups 0 and batch_groups 0 mean 1. */
 typedef struct sett_analysis_op {
   int opcode;
-  int operand; /* number of the operand. A map from the output has indices of this operand as results; a map from the operand has them as dimensions */
+  int operand;  /* number of the operand that maps lead to or start from */
   int operands; /* number of operands, that is, of entries of the array `in` */
   /* Dimensions of each operand. All ops read in[operand]. In addition, concatenate reads the entries before it; dot, scaled-dot and gather read in[0]
    * and in[1]; scatter reads the entry of the indices. */
@@ -322,7 +322,7 @@ typedef struct sett_analysis_op {
   sett_analysis_list slice_sizes; /* of gather: slice_sizes */
 } sett_analysis_op;
 
-/* The element whose value a runtime variable has. */
+/* The array element that contains the value of a runtime variable. */
 typedef struct sett_analysis_runtime {
   int operand; /* number of the operand that contains the element */
   int count;   /* number of indices of the element */
@@ -437,7 +437,8 @@ typedef struct sett_analysis_memory {
  *     warps:                             number of accesses.
  *     bits, transactions, least:         sums over all accesses. bits counts an element once per access. least is the fewest transactions that could
  *                                        transfer these elements.
- *     worst, worst_least, worst_bits:    transactions, least and bits of the worst access, the first in which transactions exceeds least the most.
+ *     worst, worst_least, worst_bits:    transactions, least and bits of the worst access: the access with the largest difference between transactions
+ *                                        and least, and among equal ones the first.
  *     strided, stride:                   strided is 1 if lane 0 of the worst access is active and each further active lane is `stride` elements after
  *                                        the active lane before it.
  *     group, apart:                      group is 0, except if all lanes of the worst access are active and form at least two groups of `group`
@@ -503,7 +504,8 @@ SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answe
 /* Return only the index map of sett_analysis_from_output: from output indices to operand indices. */
 SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
 /* Compose two answers: apply `first`, then `second` to its results. Ranges and runtime variables are those of `second`, then those of `first`. The
- * entries of runtime[] are copied, so the caller first gives different operands of the two ops different numbers in runtime[].operand. */
+ * entries of runtime[] are copied. If they refer to different operands in the two answers, the caller first gives these operands different numbers in
+ * runtime[].operand. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second);
 /* Simplify an answer and remove unused ranges. If `drop` is 1, also remove unused runtime variables. */
@@ -522,15 +524,17 @@ SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *s
 SETT_PUBLIC int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
 SETT_PUBLIC sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
 /* sett_analysis_along returns the map of an edge that has an op: from its user to its source if from_output is 1, otherwise from its source to its
- * user. In runtime[].operand, the answer has numbers of values of the graph (see `first` in sett_analysis_graph). sett_analysis_bind replaces the
- * runtime variables that read a constant or an iota, also through ops that only move elements, and then calls sett_analysis_tidy. */
+ * user. In runtime[].operand, the answer has numbers of values of the graph (see `first` in sett_analysis_graph). sett_analysis_bind replaces each
+ * runtime variable that reads a constant or an iota by its value, and then calls sett_analysis_tidy. There may be ops between the constant or iota
+ * and the read, if these ops only move elements. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
                                                      int from_output);
 SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop);
-/* For each value v, write to set[v] the maps between value `root` and v over all paths. `set` has one entry per value. If from_root is 1, they lead
- * from `root` to v. Otherwise they lead from v to `root`: to the elements of `root` that are computed from those of v. The arena has the same
- * contents before and after the call. Return 0 or an error. If `edge` is not NULL, *edge is the number of the edge with the error, or -1. */
+/* For each value v, write to set[v] the maps between value `root` and v over all paths. `set` has one entry per value. If from_root is 1, the maps lead
+ * from `root` to v: to the elements of v that `root` is computed from. Otherwise they lead from v to `root`: to the elements of `root` that are
+ * computed from v. The arena has the same contents before and after the call. Return 0 or an error. If `edge` is not NULL, *edge is the number of the
+ * edge with the error, or -1. */
 SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge);
 /* Count the transactions that each access of a warp needs, and the fewest that could transfer its elements. A transaction is an aligned block of
@@ -767,8 +771,8 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
     in_dim[ins] = in.values[i];
     in_at[ins++] = i;
   }
-  /* here n < ins: the sizes before o and those before n have equal products, so the sizes that remain have equal products, too, and that of
-   * out_dim is above 1 */
+  /* At this point, out_dim[0 .. o-1] and in_dim[0 .. n-1] have equal products, so the remaining sizes have equal products, too. The product of the
+   * remaining out_dim is above 1, so n < ins. */
   while (o < outs) {
     int first_o = o, first_n = n;
     int64_t a = out_dim[o++], b = in_dim[n++];
@@ -1181,7 +1185,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (r->error) return;
   features = r->out.values[out.values[1]];
   for (i = 0; i < n; ++i) within[i] = settp_analysis_shared(r, op->window.values[i]);
-  /* operand 1 is the convolution's kernel: each position of the window reads all its elements, also those that meet padding */
+  /* operand 1 is the convolution's kernel: at each position of the window, all elements of the kernel are read, also those that meet padding */
   if (op->operand == 1) {
     int64_t inputs = r->in.values[in.values[0]];
     e = settp_analysis_shared(r, inputs);
@@ -1232,8 +1236,8 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   }
 }
 
-/* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. If the
- * variable is not clamped, `last` may be -1 (no valid value): for a window of size 1 along a dimension of size 0. */
+/* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. `last` may be
+ * -1, which means that no value is valid, if the variable is not clamped. This is so for a window of size 1 along a dimension of size 0. */
 SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
   int var = settp_analysis_var(r, 0, last), k = r->rts++;
   if (last < (clamped ? 0 : -1)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1315,7 +1319,7 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     if (op->offset_dims.values[k] >= op->offset_dims.values[k + 1])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   if (r->error) return;
-  /* find the dimension of `few` for each dimension of the indices but the index vector */
+  /* find the dimension of `few` for each dimension of the indices, except the index vector */
   for (k = j = 0; k < indices.count; ++k) {
     if (k == vector_dim) continue;
     while (settp_analysis_has(op->offset_dims, j)) ++j;
@@ -1802,7 +1806,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const
   if (map.kind != SETT_MAP_FAILED) tidy.all = map;
   if (tidy.all.kind != SETT_MAP_DEFINED) return settp_analysis_answer(answer->kind, answer->reason, tidy.all);
   for (k = 0; k < tidy.runtimes; ++k) kept[k] = (unsigned char)!drop;
-  while (drop && changed) { /* if a runtime variable is used, the ones that its own index needs are used, too */
+  while (drop && changed) { /* if a runtime variable is used, the runtime variables in its index are used, too */
     shorter = settp_analysis_keep(arena, &tidy, kept);
     map = sett_map_remove_unused(arena, shorter.all, SETT_MAP_RTS, removed);
     changed = 0;
@@ -2010,7 +2014,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const
   return sett_analysis_tidy(arena, &bound, drop);
 }
 
-/* Add to the set of the edge's source the maps that lead over this edge: those in the set of its user, composed with the edge's maps. */
+/* Compose each map in the set of the edge's user with each map of the edge, and add the result to the set of the edge's source. */
 SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store *store,
                                       const sett_analysis_graph *graph, int edge, int from_root,
                                       sett_analysis_set *set) {
@@ -2123,8 +2127,7 @@ SETT_INLINE int64_t settp_analysis_xor(int64_t position, int64_t bits, int64_t b
   return (int64_t)(shift < 0 ? x ^ (x >> base & mask) << (base - shift) : x ^ (x >> (base + shift) & mask) << base);
 }
 
-/* Return the place in memory of an index, in rows of `pitch` elements and with a swizzled column. Return -1 if the index is outside the array, -2 if
- * 64 bits overflow. */
+/* Return the position in memory of an index, after padding and swizzles. Return -1 if the index is outside the array, -2 if 64 bits overflow. */
 SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
   int64_t row = 0, column, turn, pitch;
   int i, n = m->dims.count;
@@ -2249,8 +2252,8 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   }
 }
 
-/* Count the different units of `size` bits that some lanes access, from lane `first` on; `bits` is the size of an element. If `bits` is 0, `size`
- * counts elements, and only the first element of an access is considered. `unit` receives the sorted numbers of the units. */
+/* Count the different aligned blocks (units) of `size` bits that `lanes` lanes access, from lane `first` on. `bits` is the size of an element. If
+ * `bits` is 0, `size` counts elements, and only the first element of an access is considered. `unit` receives the sorted numbers of the units. */
 SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, int lanes, int64_t bits, int64_t size,
                                      int64_t *unit) {
   int i, j, n = 0;
@@ -2537,7 +2540,7 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
   return all;
 }
 
-/* A padding or a swizzle. settp_analysis_member_at returns where it moves a position of the plain layout. */
+/* A padding or a swizzle. settp_analysis_member_at returns the position to which it moves a position of the layout without padding or swizzle. */
 typedef struct settp_analysis_member {
   int64_t padding, bits, base, shift;
 } settp_analysis_member;
@@ -3044,8 +3047,8 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_times(settp_map_proof *p
 
 /* ---- rows ---- */
 
-/* Add a row to the system. A NULL form, and a row beyond the limit, are left out. This is sound, because a system without a row has no fewer points.
- */
+/* Add a row to the system. A NULL form, and a row beyond the limit, are left out. This is sound, because points that satisfy all rows also satisfy the
+ * rows that are left. */
 SETT_INLINE void settp_map_proof_row_add(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
   if (!form || p->rows == SETTP_MAP_PROOF_ROWS) return;
   if (settp_map_proof_form_constant(p, form)) {
@@ -3546,9 +3549,9 @@ SETT_INLINE int settp_map_proof_row_holds(const settp_map_proof *p, const settp_
   return row->equal ? !a : a >= 0;
 }
 
-/* Choose two cases that together contain every point: the two sides of a split if the solution satisfies neither side, otherwise column <= n and
- * column > n. The column has a fraction as its value, or is a factor of a product whose value is not that of its factors. Return 0 if there is no
- * such split and no such column. */
+/* Choose two cases that together contain every point. If the solution satisfies neither side of some split, the cases are the two sides. Otherwise they
+ * are column <= n and column > n. The column's value in the solution is a fraction, or the column is a factor of a product column whose value is not
+ * the product of the factors' values. Return 0 if there is no such split and no such column. */
 SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split *way) {
   int i, j, best = 0;
   uint64_t width = 0;
@@ -3570,7 +3573,8 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
   for (j = 1; j < p->monomials && !best; ++j)
     if (p->below[j] != 1) best = j;
   at = best ? settp_map_floor(p->above[best], p->below[best]) : 0;
-  for (j = 1; j < p->monomials && !best; ++j) { /* search a product whose value is not that of its factors */
+  /* search a column whose value is not the product of its factors' values */
+  for (j = 1; j < p->monomials && !best; ++j) {
     const settp_map_proof_column *c = p->column + j;
     int64_t value = 1;
     for (i = 0; i < c->factors; ++i)
@@ -3670,8 +3674,8 @@ SETT_INLINE void settp_map_proof_split_add(settp_map_proof *p, const settp_map_p
   ++p->splits;
 }
 
-/* Return the column by which forms are divided: of the columns with the most factors, the column whose factors have the greatest numbers; 0 for a
- * constant. */
+/* Return the leading column of a form, by which other forms are divided. It has the most factors; of several such columns, it is the one whose factors
+ * have the greatest numbers. Return 0 for a constant. */
 SETT_INLINE int settp_map_proof_leading(const settp_map_proof *p, const settp_map_proof_form *f) {
   int j, i, best = 0;
   for (j = 1; j < p->monomials; ++j) {
@@ -3916,8 +3920,8 @@ settp_map_proof_form_op(settp_map_proof *p, sett_expr e, const settp_map_proof_f
   return j ? settp_map_proof_single(p, j, 1, 0) : NULL;
 }
 
-/* Return the form of an expression, or NULL if it has none. The list has its subexpressions, operands first, so each form is made from earlier forms.
- */
+/* Return the form of an expression, or NULL if it has none. `list` contains the subexpressions of e. Operands come first, so each form is made from
+ * earlier forms. */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_form_of(settp_map_proof *p, sett_expr e) {
   settp_map_list list;
   const settp_map_proof_form **form;
@@ -3957,8 +3961,8 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
     for (j = 1; j < p->monomials; ++j)
       for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
     if (!alone) continue;
-    /* the row is 0, so the variable equals own - coefficient * row, where `own` is the form of its column. The coefficient, 1 or -1, is that of
-     * the column in the row, so the column cancels */
+    /* The value of `row` is 0, so the variable equals own - coefficient * row. Here `own` is the variable's column, and `coefficient`, 1 or -1, is the
+     * coefficient of this column in `row`. So the column cancels, and a form of the other variables is left. */
     {
       const settp_map_proof_form *own = settp_map_proof_single(p, column, 1, 0);
       p->instead[v] = own ? settp_map_proof_mix(p, row, -row->k[column], own, 1, 0) : NULL;

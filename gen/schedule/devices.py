@@ -91,7 +91,7 @@ WINDOW_STRIDE = 5
 # of the combinations.
 WINDOW_OVERLAP = 32
 
-# Elements that are at most this many elements apart are picked from whole vectors; otherwise they are loaded one by one.
+# Elements at most this many elements apart are picked from whole vectors; otherwise they are loaded one by one.
 # (Slices with stride 2 to 4: picking is 1.1 to 1.8 times as fast for f32, 1.3 to 15 times for u8.)
 PICKED_STRIDE = 4
 # If the condition of a guard differs between lanes, vectors are used only if the guarded index has a constant stride
