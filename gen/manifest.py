@@ -127,8 +127,8 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 def points(index: str, partition: Partition) -> int:
     """Return an upper bound of the number of different results of a map: the product of the sizes of the variables on
-    which its results depend. A runtime variable is a value that is read from an array. Instead of it, the variables of
-    the index at which it is read are counted.
+    which its results depend. A runtime variable is a value that is read from an array. It is not counted itself: the
+    variables of the index at which it is read are counted instead.
     """
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()
@@ -307,7 +307,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
     stack_bytes: an upper bound of the stack that a call needs, in bytes.
     alignment: the alignment of each pointer, in bytes.
     intrinsics: true if the file includes the header of the machine's vector instructions.
-    least_bytes: the largest number of bytes of arrays between kernels that are in use at the same time.
+    least_bytes: a lower bound of scratch_bytes: the most bytes of arrays between kernels that are in use at one time.
     dynamic_bytes: the shared memory that a launch gives to each block, in bytes.
     words: for each pointer of a kernel, the bytes of one access. The kernel makes accesses of these sizes if all its
         pointers are aligned to them, else narrower ones.

@@ -85,7 +85,8 @@ class ScanRecord:
     """The fields that all records of scans have.
 
     begin: C lines that compute the initial values.
-    first, last: C texts of a work-item's first row (or group of rows) and of its end.
+    first, last: C texts of the number of a work-item's first row (or group of rows), and of the row (or group) after
+        its last one.
     size: number of elements of a row.
     """
 
@@ -105,7 +106,7 @@ class ScanColumnsRecord(ScanRecord):
     lanes: number of columns in a register.
     blocks, registers: number of blocks of columns, and number of registers of a block; the last block has `remaining`
         registers.
-    edge: the step of an additional register that ends at the last column; None if registers divide the columns.
+    edge: the step of an additional register that ends at the last column; None if the columns fill whole registers.
     """
 
     lanes: int
@@ -132,7 +133,9 @@ def widths(nest: Scan) -> List[int]:
 
 
 def free(nest: Scan) -> bool:
-    """Return true if prefixes may be computed in parts and then combined; each part starts from a known value."""
+    """Return true if prefixes may be computed in parts and then combined: all combiners are free, and each part can
+    start from a constant.
+    """
     return all(laws.free and laws.starts_known for laws in map(combiner.analyse, nest.heroes))
 
 
@@ -227,8 +230,8 @@ class ScanWriter:
         return [Form(inits, inits.entry), *(self.form(*of) for of in self.steps_and_partitions())]
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
-        """Return a work-item's coordinates as (name, size), without the coordinate that counts rows, and the number of
-        rows (or groups of rows).
+        """Return two values: the coordinates of a work-item as (name, size), without the coordinate that counts rows;
+        and the number of rows (or groups of rows).
         """
         count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
         return [("block", count)] * (count > 1), self.nest.outer
@@ -261,7 +264,7 @@ class ScanWriter:
         return [v if self.excess else body.without_excess(v, "scan") for v in values]
 
     def elements(self, body: Body, h: int, partition: Partition) -> List[Value]:
-        """Return the elements of scan op h in the step."""
+        """Return the elements that scan op h combines with its carries in this step, one for each component."""
         first = sum(len(self.types_of(k)) for k in range(h))
         roots = partition.roots[len(partition.roots) - len(self.components):][first:first + len(self.types_of(h))]
         return [body.real(body.without_excess(body.read(partition.root_read(root), body.function.body), "x"))
@@ -297,7 +300,7 @@ class ScanWriter:
 
     def carry(self, slot: str, of: str = "a") -> Extend:
         """Return a function that computes the next results of a scan op and stores them in the carries. Each carry is a
-        C variable whose name consists of `of`, the carry's id and `slot`.
+        C variable. Its name is the text `of`, then the carry's id, then the text `slot`.
         """
         def extend(body: Body, h: int, x: List[Value]) -> List[str]:
             names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.types_of(h)))]
@@ -308,7 +311,8 @@ class ScanWriter:
 
     def columns_at(self) -> "Tuple[At, Optional[At]]":
         """Return the elements of a step in a block of columns, and the elements of an additional register that ends at
-        the last column and may overlap the register before it (None: registers divide the columns).
+        the last column and may overlap the register before it. These elements are None if the columns fill whole
+        registers.
         """
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         counts, _ = self.counts()

@@ -66,7 +66,7 @@ HERO = ScanCpuHero()
 
 
 def _streams(device: Device, nest: Scan) -> bool:
-    """Return true if the arrays are larger than the cache, so that stores of results bypass the caches."""
+    """Return true if stores of results bypass the caches, because all arrays together are larger than the cache."""
     return sum(root.shape.bytes for root in nest.partition.roots) + \
         sum(buffer.shape.bytes for buffer in buffers_of(nest.partition, nest.partition.entry)) > device.cache
 
@@ -134,7 +134,7 @@ class ScanCpuRecord(ScanRecord):
     step: code of a step of `vec` registers.
     left: number of elements after the last step.
     rest: code of one of these elements.
-    scalar: true if `rest` has its carries in scalars; they start from the carries' registers, whose lanes are equal.
+    scalar: true if `rest` has its carries in scalars, and all lanes of a register of carries are equal.
     """
 
     row: str
@@ -178,8 +178,8 @@ class ScanCpuWriter(scan.ScanWriter):
         return new
 
     def filling(self, h: int, k: int) -> str:
-        """Return the value that fills lanes before the first lane. For sums of floats it is -0.0, because LLVM turns
-        shuffles with zeros into expand instructions, which take three times as long on Zen 4.
+        """Return the identity that fills lanes before the first lane. For sums of floats it is -0.0, not 0.0, because
+        LLVM turns shuffles with 0.0 into expand instructions, which take three times as long on Zen 4.
         """
         ops = [i for i in self.nest.heroes[h].called[0].instructions if i.opcode != "parameter"]
         dtype = self.types_of(h)[k]

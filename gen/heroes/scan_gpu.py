@@ -215,7 +215,9 @@ class ScanGpuWriter(scan.ScanWriter):
         return BlockStep(vec, StepCode.of_body(loaded, vec), StepCode.of_body(stored, vec), inside)
 
     def given(self, h: int) -> Given:
-        """Return the function that gives the results of scan op h for the code that stores results."""
+        """Return a function that returns the results of scan op h, for the code that stores them. A result combines the
+        total of all elements before the thread's with a prefix of the thread's elements.
+        """
         def values(body: Body) -> List[Value]:
             ids = [self.id(h, k) for k in range(len(self.types_of(h)))]
             new = self.next_prefix(body, h, [f"before{suffix}" for suffix in ids], [f"x{suffix}[vec]" for suffix in ids])

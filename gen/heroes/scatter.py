@@ -62,10 +62,11 @@ class InOrder(Schedule):
     indices of this dimension.
 
     moved: true if an index selects along this dimension, so that windows of updates move along it.
-    picked: number of rows in a block: a work-item tests all rows of a block, then combines those that belong to it. 0:
-        rows are tested one by one. Blocks are used only if the index alone decides to which work-item a row belongs.
+    picked: number of rows in a block. A work-item tests all rows of a block, then combines the updates of the rows that
+        belong to it. 0: rows are tested one by one. Blocks are used only if the index alone decides to which work-item
+        a row belongs.
     updates_prefetch: prefetch distance in updates (0: no prefetch).
-    prefetch_bytes: maximum bytes of each update, and of the result, that are prefetched, one cache line at a time.
+    prefetch_bytes: maximum number of bytes that are prefetched of each update, and of the result for each update.
     """
 
     items: int = 1
@@ -266,8 +267,8 @@ class InOrderCode(UpdateCode):
     """The record that templates/kernels/scatter_in_order.j2 prints.
 
     chunk: the size of a work-item's part of the shared dimension; 0 for a single work-item.
-    rows, window: the loops over rows and over the updates of a row. The dimensions of `_outer` are the first loops of
-        `rows`.
+    rows, window: the loops over rows and over the updates of a row. `rows` begins with the loops over the window
+        dimensions that the function `_outer` returns.
     owned: the condition that a whole row is in the work-item's part ("": no test).
     prefetch: the lines that prefetch data of a later row.
     picked: the innermost loop over rows, if rows are picked block by block (class Picked).
@@ -789,7 +790,9 @@ def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
 
 
 def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
-    """Return the updates of the later row that is prefetched, or an empty list."""
+    """Return the updates of the later row that is prefetched, as a list of one `Thread`. Return an empty list if
+    nothing is prefetched.
+    """
     if not isinstance(form, InOrder) or not form.updates_prefetch:
         return []
     dims, (across, rows) = nest.shape.dims, _order(nest, form)
@@ -833,7 +836,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
 
 
 def _below(shape: Shape, d: int) -> int:
-    """Return the stride of dimension d in memory, in elements."""
+    """Return the stride of dimension d of an array in its memory, in elements."""
     order = list(shape.minor_to_major)
     return math.prod(max(1, shape.dims[k]) for k in order[:order.index(d)])
 

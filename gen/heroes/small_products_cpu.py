@@ -99,13 +99,14 @@ class SmallProductsRecord:
     overlap: how longer vectors are loaded and stored; None if a vector is exactly a row.
     load, store: C functions that load vectors from `units` and store vectors of totals.
     mad: C function that multiplies and adds.
-    first, end: C texts of a work-item's first product and of its end.
+    first, end: C texts of the number of a work-item's first product, and of the product after its last one.
     space: address space of the totals.
     to: C text of the start of matrix number `batch` in the result; "" if totals are in an array of `totals` elements.
     to_row: C text of the distance in the result, in elements, from row 0 to row `i`.
     last: the distance, in elements, from a matrix's start to the vector that ends with the matrix.
     unit, element: the epilogue of `lanes` elements and of one element (None: no elements need it).
-    first_unit, end_unit: C texts of the first vector of the work-item's epilogue and of its end.
+    first_unit, end_unit: C texts of the number of the first vector of the work-item's epilogue, and of the vector
+        after its last one.
     first_element, end_element: the range of elements after the last vector. They belong to the work-item for which the
         condition `at_end` is true ("": there is one work-item).
     """

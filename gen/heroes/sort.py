@@ -78,8 +78,8 @@ class Lane:
     stride: int
 
     def at(self, place: str, base: str) -> str:
-        """Return the element at index `place` of the row, as C text. base: the C variable that has the position of the
-        first element, if the field `base` is not empty.
+        """Return the element at index `place` of the row, as C text. base: the name of the C variable that has the
+        position of the row's first element. It is unused if the field `base` is empty.
         """
         step = place if self.stride == 1 else f"({place}) * {self.stride}"
         return f"{self.buffer.pointer}[{base} + {step}]" if self.base else f"{self.buffer.pointer}[{step}]"
@@ -249,9 +249,9 @@ class Word:
     the elements. If there are several operands, different words may have equal keys, so the sort must be stable.
 
     sure: true if every element is its own key.
-    constants: the constants that may be the key in place of an element, if there is one key. For example, JAX's
-        comparators replace all zeros by one zero and all NaNs by one NaN. Empty if `sure` is true. None if a key may
-        have other values, or if `sure` is false and there are several keys.
+    constants: constants that may be the key in place of an element. For example, JAX's comparators replace all zeros by
+        one zero and all NaNs by one NaN. Empty if `sure` is true. Otherwise None if there are several keys, or if the
+        key may be anything else than the element or a constant.
     """
 
     d: Target
@@ -292,8 +292,8 @@ class Word:
 
     @property
     def saved(self) -> int:
-        """Return the number of bytes of an element that is saved before the sort, because its key may be a constant,
-        and its word then does not determine it; 0 if no keys are constants.
+        """Return the number of bytes of an element that is saved before the sort; 0 if elements are not saved. They are
+        saved if keys may be constants: a word with a constant does not determine its element.
         """
         return self.fields[0].bits // 8 if self.constants else 0
 
@@ -307,14 +307,16 @@ class Word:
 
     @property
     def rest(self) -> int:
-        """Return the number of bits below the keys."""
+        """Return the number of bits of a word that belong to no key. They are its lowest bits."""
         return sum(field.bits for field in self.fields if field.key is None)
 
     def number(self, value: int, bits: int) -> str:
         return self.d.literal(value, "u64" if bits == 64 else "u32")
 
     def _by_key(self, field: Field, key: str) -> bool:
-        """Return true if the field always has the value of the comparator's key function."""
+        """Return true if the field has the value of the key function `key` for every element, not only where this value
+        is a constant.
+        """
         return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
 
     def narrow(self, text: str, field: Field) -> str:
@@ -325,9 +327,9 @@ class Word:
         """Return the C function that computes a word from one element of each operand.
 
         memory: the C types that the elements have in memory.
-        key: the name of the comparator's key function, whose value becomes the first field. Key functions convert
-            floats of less than 32 bits, which changes some NaNs; for such floats, only key values that are in
-            `constants` are used.
+        key: the name of the comparator's key function, whose value becomes the first field. For floats of less than 32
+            bits, this is done only if the value is in `constants`. The key function converts such floats, which changes
+            some NaNs. So the first field is otherwise computed from the element's bits.
         """
         lines: List[Let] = []
         parts: List[str] = []

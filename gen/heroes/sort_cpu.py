@@ -16,10 +16,10 @@ The methods are:
   operands are gathered by these indices.
 - keys: like "indices", but with keys and indices in separate arrays. If there are several groups of keys, one is sorted
   after the other, the least significant group first.
-- merge: for comparators of which it cannot be proven that they are an order (gen/hlo/order.py). Indices are merged in
+- merge: for comparators that are not proven to be an order (gen/hlo/order.py). Indices are merged in
   runs of 1, 2, 4, .., exactly as in gen/reference, so that the result is the same for any comparator.
 - few: topk with small k. The first k elements so far are kept sorted.
-- heap: topk with large k. A heap has the element that will be replaced next on top.
+- heap: topk with large k. The element on top of the heap is the one that will be replaced next.
 """
 
 from __future__ import annotations
@@ -89,13 +89,14 @@ class Words:
     plain: as `of`, for elements that are their own keys.
     sorted: as `of`, for the results' elements.
     parts: for each operand, the function that extracts its element from a word.
-    again, kept: functions in place of `sorted` and `parts` for use before the sort is complete. If there is only one
-        operand, its result contains words during the sort, and elements only after it.
+    again, kept: functions that replace `sorted` and `parts` until the sort is complete. If there is only one operand,
+        its result's array contains words during the sort, and elements only afterwards.
     sure: true if `plain` gives the correct order for every row.
     constants: C texts of the constants that replace some elements as keys (gen/heroes/sort.py, Word).
-    keyed, element: the index of the operand whose elements constants replace, and its type in memory.
+    keyed: the index of the operand for whose elements constants may be the keys.
+    element: the C type of this operand's elements in memory.
     key: the key of such an element.
-    rest: number of bits below the key.
+    rest: number of bits of a word below the key.
     bits: number of bits of a word's type.
     """
 
@@ -223,7 +224,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         else:
             how = "indices" if order.bits <= 32 else "keys"
         parted = how == "words" and context.device.wide and rows.count == 1 and rows.size >= max(
-            numbers.parted, numbers.parts * numbers.sampled + 1)  # the sample must reach the last part of the row
+            numbers.parted, numbers.parts * numbers.sampled + 1)  # the samples must reach the last part of the row
         long = word is not None and word.one and word.bytes * rows.size > numbers.held_bytes > 0
         if parted or how == "words" and long:
             how = "ranges"

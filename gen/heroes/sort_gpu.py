@@ -73,11 +73,12 @@ class SortGpuRecord:
 
     lanes: the positions of the rows in each array: first the operands, then the results.
     indices: true if the second result is the indices of the elements in the row.
-    keys: C type of each key and the function that returns its C text at an index, the most significant key first.
+    keys: for each key, its C type and a function that returns C text of the key at an index. The most significant key
+        comes first.
     before: the runs that the kernel merges (None: it sorts tiles).
     after: the runs that the kernel writes.
-    source, target: the pointers of the keys and, last, of the indices that are read and written. Without a target, the
-        kernel writes the results.
+    source, target: the pointers of the arrays that the kernel reads and writes. The arrays of the keys come first, then
+        the array of the indices. If `target` is empty, the kernel writes the results.
     """
 
     size: int

@@ -170,10 +170,10 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """Return true if a tile of this size fits. The last tile is moved back so that it ends with the array; tiles
-        therefore need not divide the number of rows or lanes. If several dimensions form the rows, the tile's number of
-        rows must divide the size of the first of these dimensions, or that size must divide both the tile's number of
-        rows and the number of all rows. The same is required of lanes.
+        """Return true if a tile of this size fits. Tiles need not divide the number of rows or lanes, because the last
+        tile is moved back so that it ends with the array. If several dimensions form the rows, let n be the size of the
+        first of them. The tile's number of rows must divide n, or n must divide both the tile's number of rows and the
+        number of all rows. The same is required of lanes.
         """
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)
@@ -253,12 +253,12 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """Return the coordinates of a work-item as (name, size), slowest first: indices outside tiles, then the part along
-    rows, then the strip of tiles along lanes.
+    """Return the coordinates of a work-item as (name, size), slowest first: the indices along the dimensions that are
+    not cut into tiles, then the number of a part of the rows, then the number of a strip of tiles along lanes.
 
     Adjacent work-items have adjacent strips of the source's rows, so that together they complete rows of the output.
-    The last tile, which is moved back, belongs to the work-item of the tile that it overlaps, so that the order of
-    their stores is fixed.
+    If tiles do not divide a dimension, the last tile is moved back. It belongs to the same work-item as the tile that
+    it overlaps, so that the order of both tiles' stores is fixed.
     """
     outer = [(f"g{k}", size) for k, size in frame.outer().items()]
     return outer + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
@@ -307,8 +307,9 @@ class Turns:
 class TransposeCpuRecord:
     """The record that templates/kernels/transpose_cpu.j2 prints.
 
-    The coordinates of a work-item are its indices outside tiles, its part of the rows, and its strip of tiles along
-    lanes. If tiles do not divide a dimension, the last tile is moved back.
+    The coordinates of a work-item are its indices along the dimensions that are not cut into tiles, the number of its
+    part of the rows, and the number of its strip of tiles along lanes. If tiles do not divide a dimension, the last
+    tile is moved back.
     """
 
     placing: Placing

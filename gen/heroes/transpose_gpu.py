@@ -281,8 +281,8 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
 
 
 def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
-    """Return true if no vector crosses the border of a tile or the end of its rows (or lanes). A vector may continue in
-    the next row if a whole row is in one tile.
+    """Return true if no vector crosses the border of a tile or of the array. A vector may continue in the next row (or
+    lane) only if a tile contains whole rows (or lanes).
     """
     if side * unit % vec == 0 and size * unit % vec == 0:
         return True
@@ -294,7 +294,8 @@ def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: 
 class Local(NamedTuple):
     """The elements that a thread copies or computes in one of the kernel's three phases.
 
-    element: the map expressions of their (r, l, e): row, lane and element in the tile.
+    element: the map expressions "r, l, e" of an element: its row, its lane, and its number among the elements of the
+        same row and lane, which are moved together.
     counts: the sizes of the variables in these expressions.
     bound: a constraint that a map with these expressions needs ("": none).
     """
@@ -366,11 +367,11 @@ def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
 
 def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
     """Return the largest number of words that a warp accesses at once in one bank; 1 means no conflicts. The first two
-    warps and the last warp of a block are counted. Half a warp accesses words of 8 bytes at once, a quarter of a warp
-    words of 16 bytes.
+    warps and the last warp of a block are counted. Words of 8 bytes are accessed by half a warp at once, words of 16
+    bytes by a quarter of a warp.
 
     address: a map (th_x)[..] to words of `word` bytes.
-    at: the values of the map's other variables to try.
+    at: the combinations of values of the map's other variables for which accesses are counted.
     """
     numbers = device.transpose_gpu
     worst, together = 1, numbers.banks * numbers.bank // max(word, numbers.bank)
@@ -634,17 +635,19 @@ def _form(tiled: Candidate, staged: "Dict[Tuple[str, str], str]") -> Form:
 
 
 def _at_last(index: str, vec: int, tile: SharedTileSchedule, box: "Dict[str, Tuple[int, int]]") -> str:
-    """Return the map to the last element of a vector."""
+    """Return the map `index`, restricted to the last element of each vector."""
     return algebra.substitute(index, vec=vec - 1, **({"row": tile.pack - 1} if "row" in box else {}))
 
 
 def _cells(address: str, vec: int, held: int) -> "List[str]":
-    """Return the maps to the words of the tile that a vector consists of."""
+    """Return, for each word of a vector, the map from a thread to the position of this word in the tile."""
     return [algebra.substitute(address, vec=k) for k in range(0, vec, held)]
 
 
 def _held_cells(address: str, tile: SharedTileSchedule, stage: StagedAccess) -> "List[str]":
-    """Return the maps to the words of the tile that a thread holds in registers."""
+    """Return, for each word that a thread holds in registers, the map from the thread to the word's position in the
+    tile.
+    """
     per = 1 if tile.unit == 1 else stage.held
     return [algebra.substitute(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
             for vec in range(0, tile.vec, per) for row in range(0, tile.pack, stage.held // per)]

@@ -143,8 +143,8 @@ def _strides(space: IterationSpace, write: bool) -> "Tuple[int, ...]":
 
 
 def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
-    """Return the offsets, in elements within a cache line, at which the first rows of the matrices of the batch begin,
-    relative to the first matrix.
+    """Return the distinct offsets within a cache line at which the matrices of the batch begin, in elements. They are
+    relative to the offset of the first matrix. side: number of elements of a cache line.
     """
     strides, starts = _strides(space, True), {0}
     for k, size in enumerate(space.sizes):
@@ -165,7 +165,7 @@ class TransposeLinesRecord:
     """
 
     placing: Placing
-    tiles: str  # C text of the number of tiles in the width of the work-item's columns
+    tiles: str  # C text of the number of tiles side by side in the work-item's columns
     register: str  # C type of a register that is a whole line
     carried: int  # number of registers that are carried from tile to tile
     first: str  # C text of the number of the first tile that stage "next" does
@@ -186,7 +186,7 @@ class TransposeLinesRecord:
 
 
 class Function(NamedTuple):
-    """A C function, and the first arguments of its calls; all such functions have the same further arguments."""
+    """A C function, and the first arguments of each call. The further arguments are the same for all functions."""
 
     name: str
     arguments: Tuple[str, ...] = ()
@@ -215,8 +215,8 @@ class TransposeLinesWriter:
         self.starts = _starts(space, digit, form.side)
 
     def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
-        """Return the map from a work-item's coordinates, and the variables of `more`, to the position in the nest's
-        index order.
+        """Return the map from a work-item's coordinates, and the variables of `more`, to a position of the nest.
+        row, column: map expressions of the row and column in the matrix.
         """
         weights, texts, box = self.space.weights(), [], {}
         for k, size in enumerate(self.space.sizes):

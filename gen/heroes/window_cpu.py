@@ -182,8 +182,8 @@ def _outer(sizes: "Tuple[int, ...]") -> Box:
 
 
 def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Optional[Tuple[int, int]]":
-    """Return the first and the end column between which no guard depends on the column; None if some guard does not
-    hold for one contiguous range of columns.
+    """Return a range of columns, (first, end), in which all guards that depend on the column hold for every value of
+    the other variables. Return None if a guard does not change linearly with the column.
     """
     box: Box = {**_outer(sizes), "column": (0, sizes[-1] - 1)}
     thread, low, high = _thread(nest, sizes, "column", box), 0, sizes[-1] - 1
@@ -212,9 +212,10 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """Return true if this hero, which writes row by row, is faster than the loop hero. This is so if there are windows
-    or borders. If the rows are not whole vectors, it is also so if every read of a row is contiguous or of one element,
-    and successive rows of some operand are not contiguous.
+    """Return true if this hero, which writes row by row, is faster than the loop hero. It is faster if
+    there are windows, or columns at a border. If rows are whole vectors, it is also faster if `_bordered` is true.
+    Otherwise, it is also faster if every read of a row is contiguous or of one element, and successive rows of some
+    operand are not contiguous.
     """
     opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):
@@ -255,8 +256,9 @@ class WindowCpuRecord:
     """The record that templates/kernels/window_cpu.j2 prints.
 
     row: the coordinate that counts rows.
-    first, last: C texts of a work-item's first row and of the end of its rows.
-    begin, end: C texts of a row's first vector and of the end of its vectors. Vectors begin at cache lines if rows do.
+    first, last: C texts of the number of a work-item's first row, and of the row after its last one.
+    begin, end: C texts of the number of a row's first vector, and of the vector after its last one. Vectors begin at
+        cache lines if rows do.
     edges: single vectors for the columns before the first vector and after the last one. An edge overlaps these
         vectors. If stores bypass the caches, an edge stores only the elements that no other vector stores, because
         mixing both kinds of stores in a cache line is slow.
@@ -279,7 +281,7 @@ class RowForms(NamedTuple):
     """The forms (plans of C code) of a row: its vectors, the vectors at its edges, and its other columns (None: there
     are none).
 
-    begin, end: C texts of the first vector and of the end of the vectors.
+    begin, end: C texts of the number of the first vector, and of the vector after the last one.
     ends: the map that gives `begin` and `end` if vectors are aligned to cache lines (see `Vectors`); "" if both are
         constants.
     """

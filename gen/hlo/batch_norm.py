@@ -81,8 +81,8 @@ class _Norm:
         deviation, total = self.deviation(variance), self.total(gradient)
         along = self.total(op("multiply", gradient, centred))
         of_scale = op("divide", along, deviation)
-        # `left` is the gradient without the parts that pass through the mean (`total`) and the variance (`steady`),
-        # times `count`; `factor` divides by `count`
+        # `left` is `count` times the gradient, minus the parts that pass through the mean (`total`) and through the
+        # variance (`steady`). `factor` contains the division by `count`.
         steady = op("divide", along, op("add", variance, self.number(self.epsilon, variance)))
         left = op("subtract", op("subtract", op("multiply", gradient, self.number(self.count, gradient)),
                                  self.spread(total, value)), op("multiply", centred, self.spread(steady, value)))

@@ -8,9 +8,9 @@ all groups allow.
 1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, with either operand first.
    On integers and pred these ops are commutative and associative. On floats, another order changes a sum or a product
    by rounding, and a maximum or a minimum at most in the payload of a NaN and the sign of a zero (the first of two
-   zeros wins, see gen/reference). The error bound of the reference allows this if every component is one op. If other
-   components are not, the bound assumes the order of the elements, and float sums and products must keep it. Sums of
-   f16 and bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32 sums.
+   zeros wins, see gen/reference). The error bound of the reference allows this if every component is one op. Otherwise
+   the bound assumes that sums and products of floats take the elements in order, so kernels must do so. Sums of f16 and
+   bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32 sums.
    Partial results start from init if it is constant and f(init, init) = init, else from the identity:
        add: -0.0 for floats (not 0.0, as 0.0 + -0.0 is 0.0), otherwise 0; multiply: 1; maximum: -inf or the minimum
        integer; minimum: +inf or the maximum integer; and: all bits set; or, xor: 0.
@@ -18,14 +18,15 @@ all groups allow.
 2. ONLY COMPARISONS: f consists of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
    Then each result is an input or a constant. Which input or constant it is depends only on the order of the values, on
    which of them are NaN, and on the signs of zeros. So a law about n elements is proved by finitely many cases, in
-   which values occur in every possible order: every constant, both zeros, NaNs of both signs, and values of each gap
-   between these and up to the ends of the type. All n elements may lie in one gap, so n values are taken from each
-   gap, and n times m values if m components are compared with each other. Associativity needs n = 3. If there are more
-   than LIMIT cases, nothing is proved and the order is kept. Two values are equal if their bits are equal. At a coarser
-   level all NaNs are equal too; at the coarsest level also -0.0 and 0.0, if no op after the reduce can distinguish
-   them. At these levels f must map equal arguments to equal results. Partial results start from init if
-   f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is not constant, this must hold for
-   all values of init; the entry of `start` is then None, which stands for init's value.
+   which values occur in every possible order. The values are all constants, both zeros, NaNs of both signs, and some
+   values of each gap: a gap lies between two neighbours among these values, or between one of them and the end of the
+   type. All n elements may lie in one gap, so n values are taken from each gap, and n times m values if m components
+   are compared with each other. Associativity needs n = 3. If there are more than LIMIT cases, nothing is proved and
+   the order is kept. There are three levels of equality. At level 0, values are equal if their bits are equal. At
+   level 1, all NaNs are equal too. At level 2, -0.0 and 0.0 are equal too; this level is used only if no op after the
+   reduce can distinguish them. At levels 1 and 2, f must map equal arguments to equal results. Partial results start
+   from init if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is not constant, this
+   must hold for all values of init; the entry of `start` is then None, which stands for init's value.
 3. ANY OTHER f is applied to the elements in order, one after another.
 """
 
@@ -41,8 +42,8 @@ from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Se
 from gen.hlo import Instruction, dtypes, zero_sign_matters
 from gen.hlo.graph import literal_of, root_of
 
-# maximum number of cases (values of one element) in a proof; f is evaluated for all pairs of cases, and triples are
-# looked up in the table of the pairs
+# maximum number of cases in a proof; a case is one value for each component of an element. f is evaluated for all pairs
+# of cases. The results for triples of cases are looked up in the table of these results.
 LIMIT = 128
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
@@ -61,9 +62,9 @@ class Combiner:
     free_but_nan: true if elements may be combined in any order and grouping as long as no element and no init value is
         a NaN
     associative: contiguous parts may be reduced separately, if their results are combined in order
-    start: for each component, the bit pattern from which the accumulator of a part may start, even if the part has no
-        elements; None stands for init's own value, which is not a constant. If the whole list is None, there is no such
-        value, and a part starts from its first element.
+    start: for each component, the bit pattern from which the accumulator of each part may start. In the list, None
+        stands for the value of init, if that is not a constant. If the list itself is None, a part must start from its
+        first element.
     apply_init: true if the combination of all parts must be combined with init once more
     reason: one line that says why the combiner is free or not
     """
@@ -363,9 +364,9 @@ class _Class:
     total: bool
 
     def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
-        """Return bit patterns: the values from which a proof about `elements` elements chooses their components. Each
-        order that the components can have among each other, and to the constants and the values in `more`, occurs
-        among these choices.
+        """Return the values, as bit patterns, that a proof about `elements` elements tries for their components. They
+        include the constants and `more`. There are enough other values that the components occur in every possible
+        order, among each other and relative to the constants and `more`.
         """
         bits = dtypes.TABLE[self.dtype].bits
         if self.dtype == "pred":

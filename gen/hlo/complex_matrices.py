@@ -44,7 +44,7 @@ def without_complex_matrices(module: Module) -> None:
 
 
 def _deepen(module: Module, op: Instruction) -> None:
-    """Increase the call depth of the computations that contain an op."""
+    """Update the field `depth` of the computation that contains a call, and of that computation's callers."""
     computation, depth = op.computation, op.called[0].depth + 1
     while isinstance(computation, Computation) and computation.depth < depth:
         computation.depth = depth

@@ -72,8 +72,8 @@ def per_byte(name: str) -> int:
 
 
 def wider(a: str, b: str) -> str:
-    """Return the type that a product of two types has by default: a complex type before a real one, a float before an
-    integer; then the type of larger range and precision, then of more bits, then the signed one.
+    """Return the one of two types that their product has by default. Types are preferred in this order of criteria:
+    complex, float, larger range, higher precision, more bits, signed.
     """
     def rank(name: str) -> "tuple[bool, int, int, int, bool]":
         part = TABLE[TABLE[name].part or name]
@@ -266,8 +266,8 @@ _DIGITS = 1200
 
 
 def _exact(sign: str, whole: str, part: str, power: str) -> "tuple[bool, Fraction]":
-    """Return the sign and magnitude of a decimal number. A huge exponent is clamped and digits beyond _DIGITS are
-    merged, so that the result still rounds like the exact value.
+    """Return the sign and magnitude of a decimal number. A huge exponent is clamped. The digits after the
+    first _DIGITS are replaced by one digit: 0 if all of them are 0, else 1. The result rounds like the exact value.
     """
     digits = (whole + part).lstrip("0")
     shift = -len(part)

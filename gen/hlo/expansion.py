@@ -80,8 +80,8 @@ class Expander:
         return self.add("concatenate", array_shape(values[0].shape.dtype, to), values, dimensions=(along,))
 
     def interleaved(self, values: "Sequence[Instruction]", along: int) -> Instruction:
-        """Return two or four arrays of one shape, stacked along the new dimension `along`. Selects by index compute the
-        result, not a concatenate, so that one kernel computes the arrays in the same loop.
+        """Return two or four arrays of one shape, stacked along the new dimension `along`. The result is computed by
+        selects, not by a concatenate, so that one kernel computes all arrays in the same loop.
         """
         of = values[0].shape
         to = array_shape(of.dtype, of.dims[:along] + (len(values),) + of.dims[along:])

@@ -49,8 +49,8 @@ def _pattern(dtype: str, draw: Callable[[], float]) -> int:
 
 
 def fill_constants(module: Module, seed: int) -> None:
-    """Draw the values of constants whose values the text leaves out, from the seed and the constant's number. If there
-    are such constants, the module's field `filled` becomes a sentence about them.
+    """Give random values to the constants whose values the text leaves out. The values depend only on `seed` and on the
+    constant's number. If there are such constants, the module's field `filled` becomes a sentence about them.
     """
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]

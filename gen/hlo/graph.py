@@ -198,7 +198,8 @@ class Computation:
 class Module:
     """A module.
 
-    explicit_entry: false if no computation is marked ENTRY; then the last computation is the entry, and the only fusion
+    explicit_entry: true if a computation is marked ENTRY. If false, the last computation is the entry, and the entry is
+        the only fusion.
     several: true if its file has other modules
     line, col: the position of its name
     """
@@ -467,11 +468,12 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """Return the numbers with which a check sorts the random indices that it draws for a scatter. Return None if the
-    text does not promise that the indices are sorted, or if they are no parameter.
+    """Return numbers for a check, which draws random indices for a scatter and sorts them. Return None if the indices
+    need not be sorted (the text does not promise it), or if the check cannot sort them, for example because they are
+    not a parameter.
 
-    The numbers are: the distance in memory between the components of an index, the number of components, and the
-    components in the order of the operand's dimensions.
+    The numbers are: the distance in memory between the components of an index; the number of components; and for each
+    dimension of the operand that an index selects, in order, the number of the component that selects it.
     """
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
     to = a["scatter_dims_to_operand_dims"]
@@ -484,12 +486,13 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
-    """Return the numbers with which a check draws indices of a scatter whose windows do not overlap. Return None if the
-    text does not promise unique indices, or if the indices are not a parameter without other use. When no window is
-    left, the check draws an index with all bits set, which is out of range.
+    """Return numbers for a check, which draws random indices for a scatter so that windows do not overlap. Return None
+    if the text does not promise unique indices, or if the check cannot draw such indices, for example because they are
+    not a parameter. When no place for a window is left, the check draws an index with all bits set, which is out of
+    range.
 
-    The numbers are: the distance in memory between the components of an index, the number of components, and for each
-    component the number of windows that fit without overlap and the window's size.
+    The numbers are: the distance in memory between the components of an index; the number of components; and for each
+    component two numbers: how many windows fit without overlap, and the size of a window.
     """
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
@@ -506,15 +509,15 @@ def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
     return numbers
 
 
-# Ops whose result can differ by more than the sign of a zero if an operand is -0 instead of +0. Ops that contain other
-# ops are in the set, too.
+# Ops to which the sign of a zero matters: with an operand -0 instead of +0, the result may differ by more than the sign
+# of a zero. Ops that contain other ops are in the set, too.
 _TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call",
                                "map"])
 
 
 def zero_sign_matters(instruction: Instruction) -> bool:
-    """Return true if the result of a later op can differ by more than the sign of a zero if this op's result is -0
-    instead of +0.
+    """Return true if the sign of a zero in this op's result may matter: with -0 instead of +0, the result of a later op
+    may differ by more than the sign of a zero.
     """
     seen: Set[int] = set()
     waiting = list(instruction.users)

@@ -216,8 +216,8 @@ def _share_buffers(launches: List[Launch]) -> None:
 
 
 def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:
-    """Find the buffers that each fusion may overwrite in all of its launches: those that the fusion itself allows,
-    those that the module's aliases allow, and copies that the entry makes only for this fusion.
+    """Find the parameters whose buffers a fusion may overwrite in all of its launches. The aliases of the fusion or of
+    the module allow it, or the buffer is a copy that the entry makes and nothing else reads.
     """
     root = root_of(entry)
     parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
@@ -276,7 +276,8 @@ def whole(module: Module) -> Fusion:
 
 
 def _is_view(instruction: Instruction) -> bool:
-    """Return true if an op is a bitcast or reshape whose result can use the operand's buffer, with other dimensions."""
+    """Return true if an op is a bitcast or reshape that moves nothing, so that its result can use the operand's buffer.
+    """
     if instruction.opcode not in ("bitcast", "reshape") or instruction.shape.kind != "array":
         return False
     of = instruction.operands[0].shape

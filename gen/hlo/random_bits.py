@@ -5,9 +5,9 @@ half first. The generator encrypts the counter, then the counter plus 1, and so 
 has advanced by the number of blocks.
 
 - Threefry-2x32, 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): a block is two 32-bit
-  words. A 64-bit element is one block, low word first. Other elements are words: along one dimension (the first one of
-  even size, else the first one of the largest size), the neighbours 2k and 2k + 1 are the words of one block. Blocks
-  are numbered in row-major order. Narrower elements are the low bits of a word.
+  words. A 64-bit element is one block, low word first. Any other element is one word, or the low bits of one word.
+  Elements 2k and 2k + 1 along one dimension get the two words of one block. This dimension is the first one of even
+  size or, if there is none, the first one of the largest size. Blocks are numbered in row-major order.
 - Philox-4x32, 10 rounds (same paper): a block is four words. The words of all blocks, in row-major order, are the
   elements; a 64-bit element takes two words. If the state has a 64-bit counter, the upper half of the block's counter
   starts as the key.
@@ -118,7 +118,9 @@ def _philox(x: Expander, key: Instruction, counter: "Tuple[Instruction, Instruct
     blocks = -(-count // per)
 
     def carried(low: Instruction) -> Instruction:
-        """Return the upper half of a counter, plus 1 if its lower half has wrapped around to `low`."""
+        """Return the upper halves of counters whose lower halves are `low`. They are the upper half of the
+        initial counter, plus 1 if the lower half has wrapped around.
+        """
         start, high = (x.broadcast(half, low.shape) for half in counter)
         passed = x.add("compare", array_shape("pred", low.shape.dims), [low, start], direction="LT")
         return x.op("add", high, x.convert(passed, "u64"))

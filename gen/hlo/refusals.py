@@ -62,9 +62,9 @@ def _further(module: Module, first: Instruction) -> str:
 
 
 def _misfits_signature(module: Module) -> Optional[HloError]:
-    """Return an error if the layout of the entry's parameter or result differs from entry_computation_layout. Before
-    XLA assigns layouts, only that attribute is right. Shapes without a layout in this attribute are ignored, and so is
-    an attribute that cannot be parsed.
+    """Return an error if a parameter or the result of the entry has another layout than in the attribute
+    entry_computation_layout. In text that XLA printed before it assigned layouts, only the attribute is right. If the
+    attribute cannot be parsed, it is ignored. A shape without a layout in the attribute is ignored, too.
     """
     scanner, entry = Scanner(module.attributes.get("entry_computation_layout", ""), module.filename), entry_of(module)
     wanted: List[Tuple[Shape, bool]] = []

@@ -38,7 +38,8 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def _part(shape: Shape, dims: "Sequence[int]") -> Shape:
-    """Return the shape of a box of these dimensions cut out of an array, with tiles no larger than the array's tiles.
+    """Return the shape of a box that is cut out of an array. The box has the dimensions `dims`. Its tiles are no larger
+    than the array's tiles.
     """
     return of_text(algebra.call("shape", "cut", shape.text, algebra.numbers(dims)))
 

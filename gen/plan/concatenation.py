@@ -54,8 +54,8 @@ class Concatenate(Nest):
 
 def with_parts(nest: Nest, rows: bool) -> Nest:
     """Return the nest as `Concatenate` if its only result is a concatenation, and a loop over each operand writes its
-    part efficiently. Return the nest unchanged otherwise. rows: true to return a `Concatenate` also if only all
-    operands together fill the rows of the output.
+    part efficiently. Return the nest unchanged otherwise. rows: if true, also return a `Concatenate` if
+    these loops are not efficient, but all operands together fill the rows of the output.
     """
     body = nest.partition.entry.body
     if len(nest.partition.roots) != 1 or nest.layout or not any(entry.instruction.opcode == "concatenate"
@@ -99,8 +99,8 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """Return the concatenation that a nest reads. Return None unless the nest contains exactly one concatenation, and
-    reads each of its elements exactly once, at the position in memory that the nest then writes.
+    """Return the only concatenation of a nest; None if there is none, or more than one. Also return None unless each
+    element of the concatenation is read for the result element at the same position in memory, and for no other.
     """
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]

@@ -604,9 +604,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Return the outer digits, so that rows of a tile may run over the positions of a window (places). For this, the
-    digit that counts the places is merged with a short digit of rows after it, unless another digit of rows is longer
-    than the merged digit. every: for each window, the distance between neighbouring places of a cell.
+    """Return the outer digits, so that rows of a tile may run over the positions of a window (places). The digit
+    that counts the places is merged with the digit after it, if that is a short digit of rows, and if no other digit of
+    rows is longer than the merged digit. every: for each window, the distance between neighbouring places of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size

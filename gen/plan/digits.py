@@ -159,8 +159,8 @@ def interleaved(space: IterationSpace, lines: bool = False) -> int:
     """Return the number n of rows that are interleaved in some arrays (an array contains element 0 of all n rows, then
     element 1 of all rows, ..) and stored one after another in the other arrays. Return 1 if there are no such rows.
 
-    An array that is read at a position that does not change along a row may be of neither kind. lines: if the n
-    interleaved elements fill a 32-bit word, rows must be a multiple of a cache line.
+    An array may also be of neither kind, if it is only read, at one position for a whole row. lines: passed to
+    `in_words`.
     """
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
@@ -292,8 +292,8 @@ def meeting(flat: str, other: str) -> Optional[str]:
 
 
 def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
-    """Return the map (th_x, bl_x) -> (n0, n1, ..) from a thread to one number per entry of `counts`, each below its
-    count, and the number of thread blocks.
+    """Return two values. The first is the map (th_x, bl_x) -> (n0, n1, ..) from a thread to its coordinates. The second
+    is the number of thread blocks. counts: the name and the size of each coordinate.
     """
     items = math.prod(count for _, count in counts)
     blocks = -(-items // threads)

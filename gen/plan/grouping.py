@@ -5,9 +5,9 @@ in memory. It writes another result at the same position of that result's own me
 results read the same element of a parameter. For example, a kernel that computes transpose(p) and log(p) reads p once,
 and writes log(p) in the order of the transpose.
 
-Results are added one by one, each at the lowest cost: to an existing kernel, in one of these orders, or as a kernel of
-its own. They are added in two sequences, and the cheaper outcome is used: in the order of the results, and with
-transposing results first. The cost is the number of bytes moved. If a buffer is accessed in several orders, its bytes
+Results are added one by one. Each joins an existing kernel, in one of these orders, or becomes a kernel of its own,
+whichever costs least. This is done twice: in the order of the results, and with transposing results first. The cheaper
+outcome is used. The cost is the number of bytes moved. If a buffer is accessed in several orders, its bytes
 count once for each order. Bytes that are not contiguous cost STRIDED_COST times as much, except along one dimension
 (digit), which a tile can transpose. Each further kernel costs LAUNCH_BYTES.
 

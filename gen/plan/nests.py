@@ -69,8 +69,9 @@ class Alike(NamedTuple):
         there are none.
     place: if a result is a part of a larger array, the map from the result's positions to positions of that array; else
         "".
-    alone: what keeps other results out of the group, or None: the number of a result with packed elements, or the
-        product that is computed in tiles in the nest of these results.
+    alone: results share a group only if their values of `alone` are equal. For a result with packed
+        elements, it is the result's number. For results of a product that is computed in tiles, it is the product.
+        Else it is None.
     layout: the nested layout that distributes the results over threads; "" if there is none.
     order: the dimensions of the results and their order in memory, if there is a layout.
     """
@@ -133,7 +134,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
             continue
         name = next(names)
         roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
-        if reduce.attributes.get(STORED):       # the stored value is a copy, and writing its operand makes this copy
+        if reduce.attributes.get(STORED):       # the value is a copy: to store it, write its operand
             roots = [replace(roots[0], value=reduce.operands[0])]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else contraction.tiled(nest))
