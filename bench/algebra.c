@@ -7,8 +7,9 @@
  *                          A FILE of these inputs is made by
  *                            python3 -c "import json; [print(c['inputs'][0]) for c in json.load(open(
  *                                        'indexing_map_cases.json')) if c['kind'] == 'indexing_map']"
- *   algebra deep N         N chains of each class with rank 6 and 12 steps (identities: 6, then 6 inverse ones), then N
- *                          identities of each kind with 12 steps and 12 inverse ones; counts those over 10 ms
+ *   algebra deep N         simplify N chains of each class with rank 6 and 12 steps (identities: 6 steps and their
+ *                          inverses), then N identities of each kind with 12 steps and their inverses; count the
+ *                          maps that take over 10 ms
  *   algebra scaling        identities of rank 4 and 6, depth 1 to 12: the time for each number of distinct nodes
  *   algebra texts CLASS N  print N maps of CLASS, one per line
  *   algebra times FILE     print the microseconds of simplify for the map on each line
@@ -263,7 +264,7 @@ static void deep(int n) {
   }
 }
 
-/* For each rank and depth, print the medians over some identities of the number of nodes and of the times. */
+/* For each rank and depth, draw some identities. Print the median of their numbers of nodes, and of their times. */
 static void scaling(void) {
   enum { CHAINS = 15, SLOW = 500000 };
   size_t k;

@@ -3,8 +3,8 @@ bytes.
     python3 bench/arena.py [--seconds S,..] FILE.csv ..
 
 A file has a header line, then a line per buffer: its name, its first step, the step after its last step, and its
-bytes. The column `first` is the best of the three orders that are tried before the search. The search has S seconds
-of processor time for each input, on one core.
+bytes. The column `first` is for `place` without its search: the smallest of three placements, one for each of three
+fixed orders of the buffers. The search has S seconds of processor time for each input, on one core.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 /* Measure the generated vector functions: their errors, compared with functions of double and long double, and their
  * times next to SLEEF and glibc's libmvec. functions.py compiles this file.
  *
- *   functions errors NAME FIRST STEP   the maximum error in ulp: of functions of one float on every STEP-th float from bit
- *                                      pattern FIRST on; of functions of double, or of two floats, on as many samples,
- *                                      at most 2^26
+ *   functions errors NAME FIRST STEP   the maximum error in ulp. A function of one float is measured on every STEP-th
+ *                                      float from bit pattern FIRST on. A function of double, or of two floats, is
+ *                                      measured on the same number of random samples, but at most 2^26.
  *   functions time NAME                ns per element: the minimum over many calls on the same 4096 elements
  *
  * A line of the output is `NAME FIGURE ..`; "wrong" means a NaN, an infinity or a sign of zero that C does not allow.
@@ -98,8 +98,8 @@ static double double_of(uint64_t bits)
   return x;
 }
 
-/* Return the error in ulps at the exact value, for a type with `digits` significant bits and these minimum and maximum
- * exponents. Infinity means a wrong result. */
+/* Return the error of `got`, in units of the exact value's last digit. The type has `digits` significant bits, and
+ * exponents from `least` to `most`. Infinity means a wrong result. */
 static double error_of(wide got, wide exact, int digits, int least, int most)
 {
   if (exact != exact || got != got) return exact != exact && got != got ? 0 : INFINITY;

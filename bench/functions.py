@@ -57,7 +57,7 @@ def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: b
 
 def of_xla(name: str) -> str:
     """Return XLA:CPU's nanoseconds per element, on one core."""
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})    # before XLA starts threads, which stay on this core
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})    # XLA's threads, which start later, stay on this core
     try:
         import jax
     except ImportError:

@@ -199,8 +199,8 @@ double spend_product(const product *p, int64_t calls)
   return now() - begin;
 }
 
-/* The weights are reordered as the library prefers, outside the time. They are normal numbers: with the subnormal
- * numbers that new memory may contain, a layer took up to 60 times as long. */
+/* The weights are in the layout that the library prefers, so the time includes no reordering. They are set to normal
+ * numbers, because new memory may contain subnormal numbers, with which a layer took up to 60 times as long. */
 double spend_convolution(const convolution *c, int64_t calls)
 {
   static struct { convolution of; dnnl_primitive_t made; dnnl_memory_t x, w, y; } last;

@@ -102,9 +102,9 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
                 order: str = "nhwc", kind: str = "forward") -> Case:
-    """Return the row of a convolution of images with size x size pixels, whose output has size / stride. kind: forward,
-    or the gradient of "input" or "weights", in the form into which XLA rewrites JAX's gradient. The groups of a
-    gradient must have one channel each.
+    """Return the row of a convolution. The images have size pixels per side, the outputs size / stride. kind: "forward",
+    or "input" or "weights" for the gradient of these, in the form into which XLA rewrites JAX's gradient. The groups of
+    a gradient must have one channel each.
     """
     out, low = -(-size // stride), (window - 1) // 2
     high = (out - 1) * stride + window - size - low

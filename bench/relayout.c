@@ -7,7 +7,8 @@
  * and the rounds alternate between two pairs of buffers; the printed share is the median of the rounds.
  *
  * A turn is an untimed run on the other pair, then the timed run. So the caches hold the contender's own data when the
- * time begins. After plain stores, many of their lines are not yet in memory, and the timed run has to write them back.
+ * timed run starts. If the contender uses plain stores, many cache lines of the untimed run are not yet in memory, and
+ * the timed run has to write them back.
  *
  * The last column is the share of the simplest fast copy, in which each thread copies one contiguous range with streaming
  * stores. Every result is compared with the naive loop's. */

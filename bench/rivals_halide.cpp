@@ -3,7 +3,7 @@
  * A line of input has fields separated by tabs:
  *   NAME LO HI NAME LO HI ..   the variables with their bounds (the first field)
  *   A LO HI POSTFIX            an expression that is known to be in [LO, HI]
- *   R POSTFIX                  a result
+ *   R POSTFIX                  a result of the map, which is simplified
  * POSTFIX has numbers, names and + - * / % min max, separated by spaces. A line of output has the microseconds of the
  * calls of simplify (the minimum of several repetitions), and the text of each result. */
 #include "Halide.h"

@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
       sett_any_answer answer;
       double start;
       y = next(2) ? sett_any_parse(&arena, a, na) : sett_any_parse(&arena, b, nb);
-      if (kind && next(2)) { /* compare with the CuTe text of the same array, or of another */
+      if (kind && next(2)) { /* compare with the CuTe text of the same array, or of another array */
         sett_any_made cute = sett_any_convert(&arena, &y, SETT_ANY_TO_CUTE);
         if (cute.answer.yes) y = cute.layout;
       }

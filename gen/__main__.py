@@ -114,7 +114,7 @@ def seconds(text: str) -> int:
 
 
 def dims(text: str) -> "Tuple[str, Tuple[int, ...]]":
-    """Parse the sizes of a parameter's dimensions, 0=8x128, or of a symbol, b=8."""
+    """Parse 0=8x128, the sizes of the dimensions of parameter 0, or b=8, the size that the symbol b stands for."""
     match = re.fullmatch(r"([A-Za-z0-9_]+)=([0-9]{1,18}(?:x[0-9]{1,18})*)", text)
     if match is None or (len(match[2].split("x")) > 1 and not match[1].isdecimal()):
         raise argparse.ArgumentTypeError(f"expected ARGUMENT=SIZExSIZE.. or SYMBOL=SIZE, like 0=8x128 or b=8, found '{text}'")
@@ -332,8 +332,8 @@ Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
 
 def over_files(work: Work, given: argparse.Namespace,
                then: "Callable[[str, Any], Any]" = lambda file, value: None) -> int:
-    """Call work(given, file) for each file that the arguments name. For each value that `work` returns, call
-    then(file, value). An error in a file is printed, and the remaining files are still processed.
+    """Call work(given, file) for each file that the parsed arguments `given` name. For each value that `work` returns,
+    call then(file, value). An error in a file is printed, and the remaining files are still processed.
     """
     files = inputs(given.files, given.verb == "build")
     algebra.build()     # build the library before worker processes start, so that only one process builds it
@@ -457,7 +457,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
 
 def build_module(given: argparse.Namespace, file: str, module: hlo.Module, settings: run.Options,
                  texts: Texts) -> "Dict[str, Any]":
-    """Add the files of a module to `texts`, and return the manifest of the last program."""
+    """Add the generated files of a module's programs to `texts`, and return the manifest of the last program."""
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
@@ -627,7 +627,9 @@ def unused_device(given: argparse.Namespace) -> str:
 
 
 def wrong_profile(given: argparse.Namespace) -> str:
-    """Set the defaults of the arguments, including those of a profile. Return an error message, or ""."""
+    """Set missing arguments to their defaults, or to those of --profile. Return an error message if arguments exclude
+    each other, else "".
+    """
     several = given.verb in ("build", "explain", "certify")
     if given.profile and (given.device or given.target not in (None, "c", ["c"])):
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"

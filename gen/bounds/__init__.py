@@ -74,9 +74,9 @@ ALLOWED DIFFERENCES
         diagonals that it returns may have any value.
       eigh, svd: values change by at most 8 n u |A| in Frobenius' norm (Weyl); for svd, n is the larger of the numbers
         of rows and columns. Vectors change by at most 2 (svd: 4) times this over the gap to the next value (Davis and
-        Kahan). A vector may have any value if another component of opposite sign may be its largest one, if its value
-        is too close to another one, or if it only completes a basis; tests/kernels/test_matrices.py checks for all
-        vectors that they are orthonormal and that the product of the factors is right.
+        Kahan). A vector may have any value in three cases: a component of the opposite sign may be the largest one; its
+        eigenvalue or singular value is too close to another; it only completes a basis. For all vectors,
+        tests/kernels/test_matrices.py checks that they are orthonormal and that the product of the factors is right.
   * Calls of LAPACK's routines allow any value. A function `NAME_holds` in the same file tests instead, in wider
     precision, whether the results fulfil the routine's promise: residuals of at most 64 n u |A|, orthonormal vectors,
     zero triangles, the order of values. It cannot judge a matrix with a nonzero element outside [2^-24, 2^24].

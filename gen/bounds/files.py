@@ -123,7 +123,5 @@ def bitwise(computation: Computation, excess_precision: bool = False) -> List[bo
 
 
 def unknown(computation: Computation, excess_precision: bool = False) -> List[str]:
-    """Return the reasons why `bound` allows any value, as clauses of a sentence: rounding may change an order, an
-    index or a choice.
-    """
+    """Return the reasons why `bound` allows any value. Each is a clause, like "rounding decides an index of NAME"."""
     return list(dict.fromkeys(bounded(computation, Options(excess_precision)).bounds.unknown))

@@ -166,8 +166,8 @@ class Intervals:
             return f"irange_of({ends[0]}, {ends[1]})"
         if to in FLOATS:
             ends = [f"(double){of_key(dtype, f'{r}.{end}')}" for end in ("lo", "hi")]
-            # Here, 64-bit integers are rounded to double first, and kernels may convert to f16, bf16 and smaller types
-            # by way of float. Allow 2 ulps, because numbers are then rounded twice.
+            # The ends, if 64-bit integers, are first rounded to double. A kernel may convert to f16, bf16 and smaller
+            # types by way of float. Both round twice, so allow 2 ulps.
             slack = 2.0 if bits_of(dtype) == 64 or to in SMALL + TINY else 0.5
             return self.rounded(f"range_of({ends[0]}, {ends[1]})", to, v, slack)
         if bits_of(dtype) == 64 or bits_of(to) == 64:
@@ -202,15 +202,15 @@ def has_bits(x: Scalar) -> bool:
 
 
 def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
-    """Return true if the bits of an op's result are known where its value is known. This holds for integers, for pred
-    and for constants, and for a select or copy of floats whose bits are known. Other ops on floats may create a NaN, or
-    change its bits.
+    """Return true if an op's result has the reference's bits wherever it equals the reference's value. This holds for
+    integers, pred and constants. It also holds for a select or copy of floats that have this property. Other ops on
+    floats may create a NaN, or change a NaN's bits.
     """
     return (i.shape.dtype not in FLOATS or i.opcode == "constant"
             or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:]))))
 
 
 def point_test(call: Calls, x: Scalar) -> List[str]:
-    """Return C conditions that are true if the bits of an element are known. The bits of a NaN may be unknown."""
+    """Return C conditions that are all true only if a kernel's element must have the same bits as the reference's."""
     value = load(call, x.dtype, x.v)
     return [f"{kind_of(x.dtype)}_is_point({interval_of(call, x)})"] + ([] if has_bits(x) else [f"{value} == {value}"])

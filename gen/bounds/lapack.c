@@ -128,8 +128,8 @@ static inline void reflected(number *a, int64_t m, int64_t n, const number *v, n
   }
 }
 
-/* Copies the vector of reflector k from column k of a matrix whose rows are `stride` apart. The vector is 1 at row k +
- * below and 0 above. */
+/* Copies the vector of reflector k from column k of a matrix whose rows are `stride` apart. The first nonzero element
+ * is the 1 in row k + `below`. */
 static inline void reflector(number *v, const number *a, int64_t m, int64_t stride, int64_t k, int64_t below) {
   for (int64_t i = 0; i < m; ++i) v[i] = i < k + below ? 0 : i == k + below ? 1 : a[i * stride + k];
 }
@@ -161,7 +161,7 @@ static inline int singular(const number *a, number value, int64_t n, wide error,
 }
 
 /* Tests whether numbers can be the eigenvalues of a matrix: their sum and the sum of their squares must be right. If
- * the matrix is small, each must also be an eigenvalue. w: 2 n n elements. */
+ * the matrix is small, each number must also be an eigenvalue. w: 2 n n elements. */
 static inline const char *eigenvalues(const number *a, const number *values, int64_t n, wide u, number *w) {
   const wide size = norm(a, n * n), error = 64 * (wide)n * u * size;
   number sum = 0, squares = 0;
@@ -376,8 +376,8 @@ static inline const char *holds_geqrf_in(const struct call *c, const number *ord
 
 static inline const char *holds_geqrf(const struct call *c) { return holds_geqrf_in(c, 0); }
 
-/* Results of geqp3. The second operand (LAPACK's jpvt) is 0 for the columns that the routine may reorder. It puts them
-   last, in an order in which the diagonal of R descends. */
+/* Results of geqp3. The second operand (LAPACK's jpvt) is 0 for the columns that the routine may reorder. The routine
+   puts these columns last, in an order in which the diagonal of R descends. */
 static inline const char *holds_geqp3(const struct call *c) {
   const int64_t n = c->n, k = c->m < n ? c->m : n;
   const char *const wrong = holds_geqrf_in(c, c->r[1]);
@@ -431,7 +431,7 @@ static inline const char *holds_ormqr(const struct call *c) {
   if (error == 0) return "";
   if (!left) adjoint(back, c->x[2], c->m, c->n);
   for (int64_t i = 0; i < m * n && left; ++i) back[i] = c->x[2][i];
-  for (int64_t step = 0; step < c->k; ++step) { /* for a product from the right, this is the product's adjoint */
+  for (int64_t step = 0; step < c->k; ++step) { /* for a product from the right, compute the product's adjoint */
     const int64_t k = forward ? step : c->k - 1 - step;
     reflector(v, c->x[0], m, c->p, k, 0);
     reflected(back, m, n, v, forward ? CONJ(c->x[1][k]) : c->x[1][k]);

@@ -51,8 +51,9 @@ def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequen
 
 
 def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Set the bounds of a bitcast. If the element types differ, the result's bits are known where all bits that they
-    come from are known. Masks of known bits (all ones or all zeros per element) are moved like the elements.
+    """Set the bounds of a bitcast. If the element types differ, an element of the result is exact if all its bits come
+    from exact elements. To find these, a mask for each element (all ones if it is exact, else zeros) is moved like the
+    elements.
     """
     (out,), (of,) = outs, x
     if out.dtype == of.dtype:

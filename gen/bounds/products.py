@@ -69,9 +69,8 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         start.append(Declare("double", "flushed", "0.0"))
         step += [Assign("flushed", f"range_flushed({one[0]}, {most}, {other})", "+=")
                  for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
-    # A kernel may merge `sums` of these sums into one. A partial sum then contains terms of several of them, but only
-    # the terms of one are known here. So no sum counts as exact, and each must stay below the largest number divided by
-    # `sums`.
+    # A kernel may add the terms of `sums` results into a single sum. The code below sees only one result's terms, so no
+    # sum counts as exact, and each result must stay below the type's largest number divided by `sums`.
     sums = int(i.attributes.get("sums", 1))
     whole = whole if sums == 1 else "false"
     terms = count_of(p.sizes) * sums

@@ -136,7 +136,7 @@ def _asked(walk: Walk, launch: "Mapping[str, Any]", places: "_Places", call: Cal
         Questions(call.found, call.solvers, verdict.failures).all()
     except Unknown as error:
         verdict.kind, verdict.reason = "UNKNOWN", error.place(verdict.file)
-    except FAULTS as error:     # nothing is proved
+    except FAULTS as error:     # the kernel's text is not understood, so nothing is proved
         verdict.kind, verdict.reason = "UNKNOWN", f"{verdict.file}: {fault(error)}"
     verdict.seconds += time.perf_counter() - start
 
@@ -201,7 +201,7 @@ def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapp
             return
     try:
         Program(calls, in_place).follow(tree)
-    except Unknown as error:    # the solvers' time is used up, and it is not known for which calls
+    except Unknown as error:    # the solvers' time is used up, so no call is proved
         for call in calls:
             call.failures.append(Failure("unknown", error.message, 0, 0))
 

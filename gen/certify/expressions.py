@@ -304,8 +304,8 @@ class Reads:
                 choice, a, b = parts
                 wait(*self._integers(choice))
                 for side, other, holds in ((a, b, choice), (b, a, terms.negated(choice))):
-                    # one side is an operation on the value of the other side: this value is read in either case, the
-                    # operation's other operands are read only under its condition
+                    # one alternative is an operation on the other alternative's value: that value is read in either
+                    # case, the operation's remaining operands only if the operation is chosen
                     if side.kind == "apply" and other in side.parts:
                         wait(other)
                         rest = [part for part in side.parts[1:] if part is not other]
@@ -349,8 +349,7 @@ def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:
 
 
 def certain(condition: Condition, of_atom: "Dict[Atom, Expression]") -> Condition:
-    """Return a condition that depends only on ids, steps and integers in memory, and that the given condition implies.
-    """
+    """Return a condition that follows from the given one, and depends only on ids, steps and integers in memory."""
     if all(is_decided(atom, of_atom) for atom in condition.free):
         return condition
     if condition.kind == "and":
