@@ -1,8 +1,8 @@
 """Child processes that end when this process ends, for whatever reason.
 
-Each child runs in a session of its own. A shell in that session waits until the child ends, or until a pipe ends that
-only this process can write to. If this process is gone, even by SIGKILL, the pipe ends, and the shell kills the
-session, which contains the child and all processes that it started.
+Each child runs in a session of its own, which also contains the processes that the child starts, and a shell. The shell
+waits for the child, and reads from a pipe to which only this process can write. When this process ends, even by
+SIGKILL, the pipe ends, and the shell kills the session.
 """
 
 from __future__ import annotations

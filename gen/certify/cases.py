@@ -142,9 +142,10 @@ def _asked(walk: Walk, launch: "Mapping[str, Any]", places: "_Places", call: Cal
 
 
 def _ranges(calls: "Sequence[Call]", manifest: "Mapping[str, Any]") -> "Dict[Tuple[Memory, Int], Tuple[int, int]]":
-    """Return the ranges of the integers that launches write to arrays between them. A range holds for a read after all
-    of the array was written, which is proved separately. Results that overwrite a parameter have no range, because
-    they may still hold the parameter's values. If a kernel could not be walked, no array has a range.
+    """Return the ranges of the integers that launches write to arrays between them. It is proved separately that all of
+    an array is written before it is read, so a read returns an integer in this range. A result that overwrites a
+    parameter has no range, because it may still hold the parameter's values. If a kernel could not be walked, no array
+    has a range.
     """
     in_place = {alias["result"] for alias in manifest["aliases"]}
     found: "Dict[Tuple[Memory, Int], Tuple[int, int]]" = {}

@@ -245,7 +245,7 @@ def inverted(of: Expression) -> Expression:
 class Reads:
     """Collects the reads in expressions. Each comes with the condition under which the value depends on it.
 
-    of_atom: the expressions of integers from memory.
+    of_atom: for each variable that stands for an integer from memory, the integer's expression.
     lost: the reason why reads may be missing, or "".
     rough: true if some reads may not influence the value, because a mask of bits or of lanes hides them.
     passed: a function of a read. If kernels write the memory, it returns the values that the read may return, each with

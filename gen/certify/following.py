@@ -157,8 +157,9 @@ class Following(Meaning):
         return super()._summed(node, counted, facts)
 
     def _open(self, cell: Cell, entry: "Optional[Value]", key: "Any") -> None:
-        """Set the value of a variable that a loop changes: before the walk of the body, and after it. Unlike Meaning,
-        this also follows integers, and loops whose number of steps depends on the work-item.
+        """Set the value of a variable that a loop changes. The method is called before the walk of the loop's body, and
+        again after it. Unlike Meaning, it also follows integers, and loops whose number of steps depends on the
+        work-item.
         """
         end, mark = cell.value, self._mark()
         Walk._open(self, cell, entry, key)
@@ -182,8 +183,8 @@ class Following(Meaning):
     # ---- calls ----
 
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
-        """Return the result of a call to a function of the text. Each lane becomes an operation of the function's
-        name. Lanes that the function returns unchanged stay as they are.
+        """Return the result of a call to a function of the text. Each lane that the function computes becomes
+        an operation with the function's name. A lane that the function returns unchanged stays as it is.
         """
         if isinstance(result, Lanes) and isinstance(result.type.element, Float) and result.of is not None:
             lanes = {of for value in values if isinstance(value, (Lanes, Number)) for of in self._lanes(value, 1)}

@@ -1,8 +1,8 @@
 """Evaluate stored values for single work-items and steps, and compare them with HLO's values.
 
 A value of following.py depends on ids, on steps of loops, and on reads of arrays that kernels write. Evaluation
-replaces each such read by the value of the store that it returns. For this it gives numbers to those ids and steps on
-which the choice of the store depends. The other ids, mostly the number of the work-group, stay variables. The result
+replaces each such read by the value that the last store before it wrote. Only the ids and steps that determine this
+store get numbers. The other ids, mostly the number of the work-group, stay variables. The result
 is an expression over elements of parameters.
 
 The operands of a sum or product are compared as a multiset, so that each element of the reduced range must occur
@@ -84,9 +84,9 @@ class _Entry:
 
     env: the values of ids and steps.
     first: the byte of the stored value at which the granule begins.
-    rest: the conditions of the store that `env` does not decide.
-    group: if the table has a `by`: the granule is in the part of the array with this number, where a part has `stride`
-        bytes, and the writer is work-group 0.
+    rest: those conditions of the store that are neither true nor false by `env` alone.
+    group: if the table has a `by`, the array is divided into parts of `stride` bytes. `group` is the number of the part
+        that contains the granule. The writer is then work-group 0.
     """
 
     store: Ordered
@@ -101,10 +101,11 @@ class _Entry:
 
 @dataclass
 class _Table:
-    """The stores to an array, by granule: a piece of `unit` bytes that each store writes either wholly or not at all.
+    """The stores to an array, by granule. A granule is a piece of `unit` bytes that each store writes either wholly or
+    not at all.
 
-    base: the part of the offsets that remains a sum of variables. It is the same for all stores, and `entries` count
-        granules from it.
+    base: the part of the offsets that remains a sum of variables. It is the same for all stores.
+    entries: the stores to each granule. Granules are numbered from the offset `base`.
     """
 
     unit: int
@@ -283,7 +284,9 @@ class Instances:
         return self.term(part, env) if isinstance(part, Term) else self.condition(part, env)
 
     def _all_hold(self, conditions: "Sequence[Condition]", env: Env, first: Condition) -> "Steps":
-        """Return the condition that `first` and all `conditions` hold, decided if only ids and steps occur in it."""
+        """Return the condition that `first` and all `conditions` hold. If it depends only on ids and steps, return TRUE
+        or FALSE, or raise Needs (see `decide`).
+        """
         for condition in conditions:
             first = both(first, (yield from self._with_integers(condition, env)))
         return self.decide(first)
@@ -494,7 +497,7 @@ class Instances:
             return expressions.lost(f"{memory.name} at an index that data select", width)
         launch = self.launches[when.launch]
         stores = launch.stores.get(memory, [])
-        # each: the first byte in the read, the number of bytes, and their value
+        # the pieces of the read: for each, its first byte in the read, its number of bytes, and its value
         found: "List[Tuple[int, int, Expression]]" = []
         missing = [(0, width)]
         if stores:
@@ -522,8 +525,8 @@ class Instances:
 
     def _looked_up(self, table: _Table, memory: Memory, offset: Term, wanted: "List[Tuple[int, int]]", when: Moment, level: int,
                    env: Env, found: "List[Tuple[int, int, Expression]]") -> "Steps":
-        """Find the bytes in `wanted` that a store in the table wrote before a moment. Append them to `found`, and
-        return the others.
+        """Find the bytes in `wanted` that a store in the table wrote before a moment. Append their values to `found`.
+        Return the bytes that no store wrote.
         """
         away = offset - table.base
         if not away.is_constant:
@@ -562,7 +565,7 @@ class Instances:
 
     @staticmethod
     def _before(entries: "List[_Entry]", private: bool, phase: Term, own: "Tuple[int, ...]", item: Term) -> "List[_Entry]":
-        """Return the stores of a granule that precede a moment, latest first. The list ends with the first store whose
+        """Return the stores to a granule that precede a moment, latest first. The list ends with the first store whose
         conditions are known to hold, because that store hides all earlier ones.
         """
         if private:
@@ -578,7 +581,7 @@ class Instances:
         return known
 
     def _of_entries(self, entries: "Sequence[_Entry]", inside: int, width: int, env: Env) -> "Steps":
-        """Return the value of the first store in a list whose conditions hold."""
+        """Return the value that the first of these stores wrote whose conditions hold."""
         result: "Optional[Expression]" = None
         chosen: "List[Tuple[Condition, Expression]]" = []
         for entry in entries:
@@ -606,8 +609,8 @@ class Instances:
         return (*found, when.number)
 
     def _table(self, memory: Memory, stores: "List[Ordered]", level: int, when: Moment, env: Env) -> _Table:
-        """Return the table of the stores to an array at one step of the outer `level` loops: those of one work-item to
-        a private array, or those of all work-items of a work-group.
+        """Return the table of the stores to an array, at one step of each of the `level` outermost loops. For a private
+        array, it has the stores of one work-item; for other arrays, those of all work-items of a work-group.
         """
         fixed: "Set[Atom]" = {a for step in when.loops[:level] for a in step.free}
         launch = self.launches[when.launch]
@@ -734,9 +737,9 @@ class Instances:
         return expressions.join(made)
 
     def _solved(self, memory: Memory, launch: Followed, offset: Term, width: int) -> "Any":
-        """Return bytes of an array that an earlier launch writes. This works only if each offset of a store is a
-        mixed-radix number whose digits are all ids and steps of the launch. Then the digits of an offset are the
-        ids and steps that write it. Otherwise return None.
+        """Return bytes of an array that an earlier launch writes. The writer is computed from the offset: if the offset
+        of each store is a mixed-radix number, and its digits are all the ids and steps of the launch, then these are
+        known for each offset. Return None if the stores' offsets are not of this form.
         """
         chosen: "List[Tuple[Condition, Expression]]" = []
         templates = sorted(launch.templates, key=lambda a: a.number)
@@ -871,8 +874,8 @@ def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
 # ---- comparison ----
 
 Key = Tuple[Any, ...]
-# an operation, and a Counter of its operands, each given by its elements; for an operation that chooses one of its
-# operands, "choice" and the frozenset of the elements of all operands
+# An operation, and a Counter of its operands; an operand is given by the set of elements on which it depends. An
+# operation that chooses one of its operands is "choice", and the frozenset of the elements of all operands.
 Bag = Tuple[str, Any]
 
 
@@ -919,8 +922,9 @@ class Comparison:
 
         wanted: the reductions of HLO's value. If a sum of the text contains all operands of a reduction, the set
             contains the reduction instead of these operands.
-        which: 0: `root` is a value of HLO. Negative: it is a value of HLO with reductions that must read each element
-            once. Positive: it is a value of the text, and `which` is a number that identifies `wanted`.
+        which: 0 if `root` is a value of HLO without reductions that must read each element once; negative if it is a
+            value of HLO with such reductions. A positive number if `root` is a value of the text: it identifies the
+            list `wanted`.
         """
         if (root, which) in self.items:
             return self.items[root, which]

@@ -72,8 +72,8 @@ class _Contents(Opaque):
 
 
 class _OfNumbers(Dict[Any, Any]):
-    """Results of functions that depend on their numeric arguments only. The walk reuses them instead of walking a
-    function again. Functions with vectors are not stored here, so each call of them is walked.
+    """The results of functions whose result depends only on numeric arguments. At another call with the same arguments,
+    the walk reuses the result. Functions with vectors are not stored here, so each call of them is walked.
     """
 
     def __setitem__(self, key: "Any", value: "Any") -> None:
@@ -93,7 +93,7 @@ class Meaning(Walk):
         self.trips: "Dict[object, int]" = {}  # for each loop, its number of steps if that is a constant
         # the values of variables at the beginning of a step, for the loops that contain the walk's current place
         self.carried: "Dict[object, Expression]" = {}
-        # for each of these values: the variable's values before the loop and at the end of a step
+        # for each value in `carried`: the variable's values before the loop and at the end of a step
         self.ends: "Dict[Expression, Tuple[Expression, Expression]]" = {}
         # for the memory of a result that overwrites a parameter, the memory of this parameter
         self.before: "Dict[Memory, Memory]" = {}
@@ -125,8 +125,8 @@ class Meaning(Walk):
         return next(terms._numbers)
 
     def _with(self, result: Value, of: "Any", mark: int) -> Value:
-        """Return a value with the expression `of`. Record the expression also for the atoms of the value that stand for
-        unknown integers and were made after the atom number `mark`.
+        """Return a value with the expression `of`. The value may contain atoms that stand for unknown integers. Record
+        the expression for such atoms, too, if their number is above `mark`.
         """
         if isinstance(result, Number):
             assert isinstance(of, Expression)

@@ -568,8 +568,8 @@ class Element:
 
 
 def _in_window(window: "Any", d: int, at: Term, step: Term, size: int) -> "Tuple[Term, List[Condition]]":
-    """Return the index in an operand of an element of a window, along one dimension, and the conditions under which it
-    is not padding.
+    """A window at a position covers several elements of an operand. Return the index of one of them along dimension
+    `d`, and the conditions under which the element is not padding.
 
     at: the position of the window.
     step: the number of the element in the window.

@@ -2,9 +2,9 @@
 
 A read is replaced by the values that the last stores before it may have written to its place, at any of their steps.
 For shared memory, the last stores are those with the most barriers before them. For an array between launches, they
-are the stores of the last launch that writes the array, and of earlier launches unless the later ones are known to
-write all of it. A separate proof shows that the place has been written: for
-shared memory by enumeration of places, for an array between launches by the proof that all of it is written.
+are the stores of the launch that wrote to the array last. If that launch is not known to write the whole array, the
+stores of the launch before it are added, and so on. A separate proof shows that the place has been written: for shared
+memory by enumeration of places, for an array between launches by the proof that all of it is written.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Passing:
 
     stores: for each memory, its stores, each with the number of the launch.
     failed: the launches whose stores are not known, each with the arrays that it accesses.
-    of_atom: the expressions of integers from memory.
+    of_atom: for each variable that stands for an integer from memory, the integer's expression.
     ends: for a variable that a loop changes, its values before the loop and at the end of a step.
     """
 
@@ -65,8 +65,8 @@ class Passing:
         self.several = False
 
     def values(self, read: Expression, launch: int, reader: Place) -> "List[Tuple[Condition, Expression]]":
-        """Return the values that a read may return, each with the condition for it. At least one of the conditions
-        holds.
+        """Return the values that a read may return, each with the condition under which it is returned. At least one of
+        the conditions holds.
         """
         key = read, reader.loops
         if key not in self.known:
@@ -116,8 +116,8 @@ class Passing:
         return [store for distance, store in distances if distance == least]
 
     def _alternatives(self, read: Expression, store: Store, kept: "Set[Atom]") -> "List[Tuple[Condition, Expression]]":
-        """Return the parts of a store's value that a read may return, for any step of the store. Each has the
-        condition for it.
+        """Return the parts of a store's value that a read may return, at any step of the store. Each part comes with
+        the condition under which the read returns it.
         """
         width = read.size
         if store.value.size % width:

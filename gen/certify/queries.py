@@ -121,8 +121,8 @@ class Questions:
         self._each(asked)
 
     def _each(self, questions: "Sequence[_Question]") -> None:
-        """Ask the questions whose paths have the same conditions in one query. If it is not proved, ask them one by
-        one.
+        """Ask several questions in one query, if their paths have the same conditions. If the query is not proved, ask
+        the questions one by one.
         """
         by_path: "Dict[Tuple[Condition, ...], List[_Question]]" = {}
         for question in questions:
@@ -185,10 +185,9 @@ class Questions:
                                     or a.phase.free or a.phase == b.phase], False)
 
     def _in_regions(self, accesses: "Sequence[Access]") -> "Set[int]":
-        """Return the ids of accesses to an array of which no two by different work-groups meet. Each work-group gets a
-        region of the array. It is proved that the regions of two work-groups have no common element, and that each of
-        these accesses stays in the region of its work-group. This takes fewer queries than a question about each pair
-        of accesses.
+        """Return the ids of those accesses to an array that are proved to stay in a region of their work-group. The
+        regions of two work-groups are proved to have no common element, so these accesses of different work-groups do
+        not meet. This takes fewer queries than a question about each pair of accesses.
 
         A region begins at the part of the offsets that depends only on the work-group. It ends where the region of the
         next work-group begins.
@@ -431,8 +430,8 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
 
 
 def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", solvers: Solvers) -> bool:
-    """Return true if it is proved that two accesses touch no common element unless all variables in `who` have the same
-    values in both; if `who` is empty, that they touch no common element at all.
+    """Return true if this is proved: if two accesses touch a common element, then each variable in `who` has the same
+    value in both accesses. If `who` is empty, the proof is that they touch no common element.
 
     An offset x is split like a mixed-radix number: x = n F + G, where n is a stride in the offset, and F and G are
     terms. If 0 <= G < n, then x determines F and G. The solver is asked whether 0 <= G < n. F and G are split further.
@@ -487,7 +486,7 @@ def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers
         low = form - high.times(n)
         if not high.parts or not (low.parts or one or two):
             continue
-        carries = one // n, two // n    # the constants, divided by n, go to F
+        carries = one // n, two // n    # F gets the constants divided by n, and G the remainders
         rests = one % n, two % n
         if all(_within(low + terms.number(rest), n, access, solvers) for rest, access in zip(rests, (a, b))):
             if low.parts or rests[0] != rests[1]:
@@ -547,7 +546,7 @@ def _in_digits(term: Term) -> Term:
             continue
         whole = terms.of(variable)
         levels = [whole, *(terms.quotient(whole, p) for p in by)]
-        sums = levels[-1:]    # each level as a sum of its digits
+        sums = levels[-1:]    # for each quotient in `levels`, the sum of its digits
         for level, step in zip(reversed(levels[:-1]), reversed([q // p for p, q in zip([1, *by], by)])):
             sums.insert(0, sums[0].times(step) + terms.modulo(level, step))
         for level, total in zip(levels, sums):
@@ -638,9 +637,9 @@ def _decided(condition: Condition) -> Condition:
 def _left_out(writes: "Sequence[Access]", bytes_of: int) -> str:
     """Return the reason why an element stays unwritten for some content of the parameters, or "" if none is found.
 
-    The contents that are tried have the same integer at all places that decide about writes. HLO may say that the
-    integers at different places differ. So if there are several such places, an integer counts only if none of the
-    writes that depend on them happens.
+    Writes may depend on integers in the parameters. A few values are tried, each for all these integers at once. But
+    HLO may say that the integers at different places differ. So if there are several places, a value counts only if no
+    write that depends on them happens.
     """
     read = {atom for access in writes for atom in terms.all_free([access.offset, *access.path]) if not atom.known}
     if any(atom.place is None for atom in read):

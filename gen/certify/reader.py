@@ -657,7 +657,7 @@ def _case(block: Node) -> Node:
 
 
 def _leaves(part: object) -> bool:
-    """Return true if a tree contains a break that leaves a statement outside of the tree."""
+    """Return true if a tree contains a break out of a loop or switch that contains the tree."""
     if isinstance(part, Node):
         return part.kind == "break" or part.kind not in ("for", "do") and any(_leaves(of) for of in part.parts)
     return isinstance(part, (list, tuple)) and any(_leaves(of) for of in part)

@@ -1,4 +1,4 @@
-"""The proof of semantics by queries: each element of a result is computed from the elements that HLO says.
+"""The proof of semantics by queries: the text computes each element of a result from the same elements as HLO.
 
 For each store of a kernel, at any step of any work-item, meaning.py gives the expression of each element that is
 stored. ops.py gives HLO's expression of the result's element at this place. A query asks for a step at which one of
@@ -274,7 +274,7 @@ class Semantics:
                 if (
                     access.write
                     and (access.memory, access.at.line, access.at.column) not in stored
-                    # not a store of a pointer, whose value the walk knows
+                    # a store of a pointer is not in `values_stored`, but the walk knows the pointer
                     and access.at not in walk.pointers.get(access.memory, {})
                 ):
                     raise NotProved("a store that the walk does not follow")
@@ -292,7 +292,8 @@ class Semantics:
 
     def _instances(self, store: Ordered, launch: Followed, instances: Instances, wanted: "Set[terms.Atom]") -> None:
         """Raise NotProved unless the values that a store writes are proved for all of its steps. The evaluation
-        enumerates the values of the variables in `wanted`. It adds a variable to them when it needs its value.
+        enumerates the values of the variables in `wanted`. If it needs the value of another variable, this variable is
+        added to `wanted`.
         """
         while True:
             try:
@@ -449,9 +450,9 @@ class Semantics:
     def _ways(
         self, values: "Sequence[Expression]", passing: Passing, launch: int, place: Place
     ) -> "Iterator[Tuple[List[Condition], Reads]]":
-        """Yield the elements that values read, for each choice of stores through which the values may have passed.
-        Each choice comes with its conditions; at least one choice describes what happens. A read of memory that
-        kernels write is replaced by the reads of the store that was chosen.
+        """Yield the elements from which values are computed. If an expression reads memory that kernels write, one of
+        several stores may have written the value. Each choice of stores is yielded with its conditions; at least one
+        choice describes what happens. A read is then replaced by the reads in the value of the chosen store.
         """
         waiting: "List[Dict[Expression, Tuple[Condition, Expression]]]" = [{}]
         while waiting:

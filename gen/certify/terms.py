@@ -3,7 +3,7 @@
 A term is a constant plus a sum of multiples of atoms, over the unbounded integers. An atom is a variable, a quotient
 rounded down, a product, a choice, or an operation on bits of which only a range is known. No property is decided by
 rewriting: sums are collected, and the rest is left to the solvers. `bounds` is interval arithmetic. It decides whether
-an integer that was read from memory keeps its value, but never whether a property holds.
+arithmetic on an integer from memory may wrap around, and proves simple inequalities without a query.
 """
 
 from __future__ import annotations

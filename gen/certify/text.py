@@ -22,7 +22,7 @@ class Unknown(Exception):
         return f"{file}:{self.at.line}:{self.at.column}: {self.message}" if self.at else f"{file}: {self.message}"
 
 
-# Exceptions after which a kernel is UNKNOWN. An assertion of this package fails on a text that it does not expect, or
+# Exceptions after which a kernel is UNKNOWN. An unexpected text makes an assertion of this package fail, or
 # an expression is nested too deeply for recursive functions. Every other exception is a bug.
 FAULTS = (AssertionError, RecursionError)
 

@@ -5,7 +5,8 @@ changes is unknown. Both sides of an if are walked. The body of a called functio
 Floating-point values are opaque.
 
 For an integer from memory, the walk knows only a range. If a sum or product of such integers may leave the range of its
-type, it is unknown. If one of ids and steps may leave it, an `Obligation` says that it must not.
+type, its value is unknown. If a sum or product of ids and steps may leave the range, an `Obligation` says that it must
+not.
 
 The ranges of arrays' elements, and of variables that loops change (a clamped index, the number of a buffer), are first
 assumed. If a walk stores a value outside of an assumed range, the range grows, and the kernel is walked again. When no
@@ -265,7 +266,7 @@ class Walk:
         try:
             yield
         finally:
-            while len(self.logs) > depth:    # an exception may have left the logs of branches, too
+            while len(self.logs) > depth:    # more than one log, if an exception ended the walk inside a branch
                 for cell, old in self.logs.pop().items():
                     cell.value = old
             self.active, self.phase = active, phase
@@ -2145,8 +2146,8 @@ class Walk:
             self.site = site
 
     def _of_pure(self, name: str, values: "Sequence[Value]", type: Type) -> Value:
-        """Return the value of a repeated call of a function that depends only on its arguments. Its body is not walked
-        again, so the value is unknown.
+        """Return an unknown value for a repeated call of a function that depends only on its arguments. The function's
+        body is not walked again.
         """
         return self._fresh(type, True)
 
@@ -2168,8 +2169,8 @@ class Walk:
 
     def _bind_templates(self, function: Function, callee: Node, values: "List[Value]", scope: "Dict[str, object]",
                         at: Token) -> None:
-        """Bind the parameters of a template. A value that the call writes is used. Otherwise the type is deduced from
-        the arguments.
+        """Bind the parameters of a template to the arguments in the call's angle brackets. A type that is not given
+        there is deduced from the types of the call's arguments.
         """
         given = list(callee.parts[1]) if callee.kind == "instance" else []
         for number_of, (name, is_type) in enumerate(function.templates):

@@ -377,8 +377,8 @@ static int say_unknown_verb(command *self, const command_group *group, const cha
   return 2;
 }
 
-/* Writes the error of an unknown group with the most similar name. If the word is a verb, it names the groups that have
- * it. */
+/* Writes the error of an unknown group, and suggests the group with the most similar name. If the word is a verb, the
+ * error names the groups that have this verb. */
 static int say_unknown_group(command *self, const char *word) {
   command_mistyped mistyped = command_look_for(word);
   size_t i, j, of = 0;

@@ -766,7 +766,7 @@ static int banks(command *self) {
       say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
     } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
       int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
-      while (row * rows % round) ++rows; /* ends at `rows` = `round` at the latest */
+      while (row * rows % round) ++rows; /* ends, because row * round is a multiple of round */
       if (rows < WARP) {
         say_text(self, "\nwhy: a row is ");
         say_int(self, row / 8);

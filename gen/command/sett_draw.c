@@ -1468,8 +1468,8 @@ static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   return 1;
 }
 
-/* Draws a map as a memory access: a table with one column per lane and the positions in memory, and for shared memory a
- * table of the first access in the banks. */
+/* Draws a map as a memory access. One table shows the position in memory that each lane accesses, with one column per
+ * lane. A second table shows the banks of shared memory that the first access of a warp touches. */
 static int draw_access(command *self, draw_picture *p) {
   static const draw_limits limits = {16, 64, 4};
   sett_map_arena *arena = &self->arena;

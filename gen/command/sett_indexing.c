@@ -11,8 +11,8 @@
      NAME  replica  OPERAND  exact  MAP
                     the replica from which an element of an all-gather comes
      NAME  physical output->operand  ..
-                    the map between positions in memory, if a layout is not row-major: in indices in memory order, or,
-                    for tiles, in one linear position
+                    the map between positions in memory, if a layout is not row-major. A position is given by the
+                    indices in memory order or, if the layout has tiles, by one number.
      ROOT  output->NAME  LEAF  ..
                     inside a fusion: the map from its root to an instruction
      NAME  operand->ROOT  ..
@@ -25,7 +25,7 @@
 #define INDEXING_STORE(arena) (4 * (arena)->bytes)
 #endif
 
-/* INDEXING_ENTRY: maximum number of instructions of an entry computation whose maps are composed as a whole.
+/* INDEXING_ENTRY: maximum number of instructions of the entry computation if its maps are composed as a whole.
  * INDEXING_VALUES: maximum number of integers in the attributes of an op. INDEXING_CHUNK: number of integers that are
  * allocated at once. */
 enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 };
@@ -857,8 +857,8 @@ static int indexing_row_major(const sett_tile_shape *shape) {
   return 1;
 }
 
-/* Writes the maps between positions in memory if a layout is not row-major: as indices in memory order, or, for tiles,
- * as one linear position. */
+/* Writes the maps between positions in memory if a layout is not row-major. A position is given by the indices in
+ * memory order or, if the layout has tiles, by one number. */
 static void indexing_say_physical(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int k,
                                   int from_output, const sett_analysis_set *edges) {
   const sett_tile_shape *out = &in->leaf[0], *source = &x->h.instruction[in->operand[k]].leaf[0];
@@ -954,7 +954,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   x->names = 0;
   for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     const hlo_instruction *in = &x->h.instruction[i];
-    if (hlo_is(in->opcode, "parameter")) continue; /* its maps are those to the call's operands */
+    if (hlo_is(in->opcode, "parameter")) continue; /* the call's maps cover it */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
       for (leaf = 0; leaf < root->leaves; ++leaf)

@@ -223,8 +223,8 @@ static sett_notation layout_index(command *self, const sett_notation *layout, in
                             settp_notation_tuple_of(settp_notation_tuple(&work, inputs, index), SETT_NOTATION_TUPLE));
 }
 
-/* Writes the table of an XLA array by index, or of a nested layout by subgroup, thread and slot. The last one is
- * fastest. */
+/* Writes the table of an XLA array by index, or of a nested layout by subgroup, thread and slot. The last dimension of
+ * the index, or the slot, is fastest. */
 static int layout_other_table(command *self, const sett_any *layout, int64_t size) {
   int64_t input[SETT_TILE_MAX_RANK + 3], at[SETT_TILE_MAX_RANK + 3], value[SETT_TILE_MAX_RANK], i, rest;
   sett_tile_plan plan = sett_tile_prepare(&layout->shape);

@@ -229,8 +229,8 @@ static void nested_say_cell(command *self, const char *text, size_t length, size
   for (; length < width; ++length) say_text(self, " ");
 }
 
-/* Draws the last two dimensions as a table, and such a table for each index of the other dimensions. A cell stands for
- * the adjacent elements of one element tile along the last dimension, and shows their thread and slots. */
+/* Draws a table of the last two dimensions for each index of the other dimensions. A cell stands for the adjacent
+ * elements of an element tile along the last dimension, and shows their thread and slots. */
 static int nested_draw(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t shape[SETT_NESTED_MAX_RANK], index[SETT_NESTED_MAX_RANK], run, tables = 1, table, rows, columns, row, column;
@@ -491,8 +491,8 @@ static int nested_basis(command *self) {
 
 /* ---- maps ------------------------------------------------------------------------------------------------------- */
 
-/* Writes the layout's map. Its ids range over one period, or over the numbers of subgroups and threads in two further
- * arguments. */
+/* Writes the layout's map. Two further arguments give the numbers of subgroups and threads over which the map's ids
+ * range. Without them, each id ranges over one period. */
 static int nested_map(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t subgroups = 0, threads = 0;

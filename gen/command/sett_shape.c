@@ -535,8 +535,8 @@ static void shape_say_share(command *self, double share) {
   say_text(self, text);
 }
 
-/* An order of the dimensions with the format that XLA's document chooses for it, and the way to get there from the
- * given shape. */
+/* An order of the dimensions, the format that XLA's document chooses for it, and the way to convert the given shape to
+ * this format. */
 enum { SHAPE_STAYS, SHAPE_COPIED, SHAPE_TRANSPOSED };
 typedef struct {
   sett_tile_format format;
@@ -597,8 +597,8 @@ static void shape_say_way(command *self, const shape_ordered *ordered, int64_t b
 }
 
 /* Writes all choices of the two most minor dimensions, fewest bytes first. (Only these two dimensions determine the
- * tiles of TPUs.) A * marks the choice with the fewest bytes and, of several, the one that is reached in the cheapest
- * way. */
+ * tiles of TPUs.) A * marks the choice with the fewest bytes or, among several such choices, the one that is cheapest
+ * to convert to. */
 static int shape_orders(command *self, const sett_tile_shape *shape) {
   int rank = shape->rank, most = rank > 1 ? rank * (rank - 1) : 1, count = 0, i, k;
   int64_t bytes = sett_tile_bytes(shape), saved;

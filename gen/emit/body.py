@@ -7,7 +7,7 @@ A body is a class with several base classes. Each of them is in a file of its ow
 - `Elementwise` (elementwise.py): ops on registers;
 - `Accesses` (accesses.py): where the elements of a step are in memory;
 - `Loads` and `Stores` (loads.py, stores.py);
-- `Regions` (regions.py): entries, calls, guards and loops.
+- `Regions` (regions.py): the code of regions: values, calls, guards and loops.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
    gen/emit/pieces.py divides the file into pieces and replaces words: T is the complex type, and REAL is the type of
    its parts. N(x) is a number of type REAL. MUL(a, b) is a product that the compiler does not fuse with a sum; an
    operand with an operator has parentheses of its own. FABS, SQRT, .. are functions of the target language. A
-   difference of products is written as a sum: gcc 12 takes x * y - z * w next to x * w + z * y for a complex product,
-   and fuses it whatever its flags are. */
+   difference of products is written as a sum. Otherwise gcc 12 takes x * y - z * w next to x * w + z * y for a complex
+   product, and fuses the multiplications and additions, whatever its flags are. */
 
 static inline T convert_FROM_T(SOURCE x)
 {

@@ -37,8 +37,8 @@ class Pitch(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Conditions of one guard that differs between lanes, which tell whether some lane of a register may be inside it.
-    Each field is a map without results, whose domain is the condition; None if the condition never holds.
+    """The conditions under which some lane of a register may be inside a guard that differs between lanes. A field is a
+    map without results, whose domain is the condition; None if the condition never holds.
 
     unbroken: the condition that the guard's expression has a constant stride along the lanes.
     near: if `unbroken` holds, a condition that is true wherever some lane is inside the guard.
@@ -52,7 +52,7 @@ class Near(NamedTuple):
 class Uneven:
     """The conditions of a guarded region in which some lanes of a register may be inside while other lanes are outside.
 
-    every: a map without results, in whose domain all lanes are inside; None if it is empty.
+    every: a map without results. In its domain, all lanes are inside. None if the domain is empty.
     index: the map from the lane to the index of the guarded operand.
     some: for each guard, a condition that is true wherever any lane is inside; None if no lane is ever inside.
     """
@@ -63,7 +63,7 @@ class Uneven:
 
 
 class Runs(NamedTuple):
-    """Rows along which a map has a constant stride in the lanes.
+    """Rows of equal length. Within a row, a map has a constant stride along the lanes.
 
     place: the map to the position of the first lane in its row.
     last: the last position from which all lanes of a register fit into the row.
@@ -302,9 +302,9 @@ class Form:
                 **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def unbroken(self, index: str) -> Optional[Runs]:
-        """Return the rows within which a map has a constant stride along the lanes, if the stride changes where a row
-        ends. Return None if the stride is constant everywhere, if it is not constant within rows, or if rows are
-        shorter than a register. index: a map of the function's index.
+        """Return rows within which a map has a constant stride along the lanes. The stride from one row to the next is
+        another. Return None if the stride is constant everywhere, if there are no such rows, or if a row is shorter
+        than the lanes of a register. index: a map of the function's index.
         """
         if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
             or self.stride(self.mapped(index), "lane")[0] is not None):
@@ -461,8 +461,8 @@ class Form:
 
     def uneven(self, region: Region) -> Optional[Uneven]:
         """Return the conditions of a guarded region whose guard differs between lanes. Return None if they do not allow
-        vectors, for example because the stride of the guarded index along the lanes is not constant, or only for fewer
-        than GUARD_REGISTERS registers.
+        vectors. For example, the guarded index must have a constant stride along the lanes of at least GUARD_REGISTERS
+        adjacent registers.
         """
         index = self.mapped(region.map)
         if self.differing(index) or self.walked is None \
@@ -730,9 +730,9 @@ class Form:
             yield from self._of_gather(flat, index, visit)
 
     def _of_step(self, d: Target, flat: str, dtype: str, open_: bool) -> "Iterator[str]":
-        """Yield the maps that are printed for an access in a step of single elements. If the elements are contiguous
-        words, this is the map of the first element. If words belong to rows, these are the maps of the rows. Otherwise
-        it is the map of an element, whose index is the variable of a loop.
+        """Yield the maps that are printed for an access in a step of single elements. If the elements are accessed
+        in contiguous words, yield the map to the first element. If they are accessed in words of several rows, yield
+        the map to the first element of each row. Otherwise, yield the map itself: a loop runs over the elements.
         """
         open_ = open_ and self.loop.step > 1
         if open_ and self.stride(flat, "vec")[0] == 1 and d.words and self.word_bytes(flat, dtype):
@@ -783,7 +783,7 @@ class Form:
 
 
 def _inside(*bounds: "Tuple[str, int, int]") -> Optional[str]:
-    """Return a map without results, whose domain is where low <= map <= high for all the given triples (map, low,
+    """Return a map without results. Its domain is the points where low <= map <= high for all given triples (map, low,
     high). Return None if the domain is empty.
     """
     if any(low > high for _, low, high in bounds):
