@@ -1,8 +1,8 @@
-"""Test the analysis of combiners (the computation of a reduce): the verdict on each, and that the laws which a verdict
-promises hold in a plain evaluation of the HLO text.
+"""Test the analysis of combiners (a combiner is the computation of a reduce). Each combiner must get the expected
+verdict. The laws that a verdict promises must hold in a plain evaluation of the HLO text.
 
 The evaluator shares no code with the generator. It uses Python numbers, and bit patterns only for TOTALORDER.
-SETT_SEED and SETT_COUNT select other random combiners and their number.
+SETT_SEED selects other random combiners, SETT_COUNT their number.
 """
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ BOUNDED = """low = s32[] constant(-3)
     r = s32[] clamp(low, m, high)"""
 FREE, BUT_NAN, PARTS, ORDER = (True, True, True), (False, True, True), (False, False, True), (False, False, False)
 
-# Each entry: the name, the types, the combiner, the init values, then the expected fields of gen/hlo/combiner.py's
-# verdict: (free, free_but_nan, associative), start, apply_init, and a part of the reason.
+# Each row: the name, the types, the combiner, the init values, then the fields that the verdict (gen/hlo/combiner.py)
+# must have: (free, free_but_nan, associative), start, apply_init, and words that its reason must contain.
 VERDICTS: "List[Tuple[str, str, str, List[str], Tuple[bool, bool, bool], Any, bool, str]]" = [
     ("sum", "f32", "r = f32[] add(a0, x0)", ["0"], FREE, [0], False, "up to rounding"),
     ("sum turned", "f32", "r = f32[] add(x0, a0)", ["-0.0"], FREE, [0x80000000], False, "any order"),
@@ -325,7 +325,8 @@ def in_order(computation: hlo.Computation, elements: Sequence[Tuple[Any, ...]], 
 
 
 def grouped(computation: hlo.Computation, parts: "List[Tuple[Any, ...]]", draw: random.Random, shuffle: bool) -> Tuple[Any, ...]:
-    """Combine partial results until one is left: two neighbours at a time, or, with `shuffle`, also in reversed order.
+    """Combine two random neighbours of the partial results, until one result is left. With `shuffle`, the two are
+    sometimes exchanged.
     """
     while len(parts) > 1:
         at = draw.randrange(len(parts) - 1)
@@ -376,7 +377,7 @@ def test_laws(name: str) -> None:
         wrong = next(filter(None, (differs(reduce, found, draw, shuffle, nan) for _ in range(300 if promised else 2000))), "")
         if promised:
             assert not wrong, f"{found}: {wrong}"
-        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # for "the first" and TOTALORDER, only inputs that are not drawn here violate the denied laws
+        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # the elements drawn here do not violate the laws that are denied for "the first" and TOTALORDER
             assert wrong or (not nan and "f32" not in types), f"{found}: nothing shows it (shuffle {shuffle}, NaN {nan})"
 
 
@@ -448,9 +449,9 @@ def brute(computation: hlo.Computation, kinds: Sequence[str], init: Tuple[int, .
 
 
 def test_random_against_all_values() -> None:
-    """The analysis calls a combiner free if and only if it is commutative and associative for all values. The analysis
-    allows init as a start value if and only if the combiner is associative and combining init once more changes no
-    value.
+    """The analysis allows any order of the elements (`free`) if and only if the combiner is commutative and associative
+    for all values. It allows init as a start value if and only if the combiner is associative and combining a value
+    with init never changes the value.
     """
     draw = random.Random(SEED)
     seen = {"free": 0, "parts": 0, "start": 0, "order": 0}
@@ -464,7 +465,7 @@ def test_random_against_all_values() -> None:
         init = tuple(dtypes.decode(o.literal[0], o.shape.dtype) for o in reduce.operands[len(kinds):])   # type: ignore[index]
         commutative, associative, start = brute(reduce.called[0], kinds, init)   # type: ignore[arg-type]
         assert found.free == found.free_but_nan == (commutative and associative) and found.associative == associative, f"{found}\n{body}"
-        if "proved" in found.reason or not found.free:  # other free combiners have a single op, whose identity is their start value
+        if "proved" in found.reason or not found.free:  # any other free combiner is a single op, and its start value is the op's identity
             assert (found.start is not None) == (start and associative), f"{found}\n{body}"
         seen["free" if found.free else "parts" if associative else "order"] += 1
         seen["start"] += found.start is not None

@@ -22,7 +22,7 @@ from gen_run import gen, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # per type: type of a part, its struct code, its ulp at 1, the maximum exponent of operands of BINARY
+PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # for each type: the type of a part, its struct code, its ulp at 1, the largest binary exponent of operands of BINARY
 BINARY: Dict[str, Callable[[complex, complex], complex]] = {
     "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": lambda a, b: a / b}
 UNARY: Dict[str, Callable[[complex], complex]] = {
@@ -86,7 +86,7 @@ def checked(dtype: str, target: str, folder: Path) -> None:
         cancellation in the real or imaginary part is no error.
         """
         for k, (x, y) in enumerate(zip(got, wanted)):
-            if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):  # `gen check` tests overflow and underflow
+            if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):  # not compared near overflow and underflow, which `gen check` tests
                 continue
             assert x == y or abs(x - y) <= ulps * unit * abs(y), f"{dtype} {target} {label} at {k}: {x}, expected {y}"
     at = iter(answers)
@@ -250,8 +250,8 @@ EVERY = [(dtype, target) for dtype in PART for target in ("c", "opencl", "cuda-o
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "opencl"), ("c64", "cuda-on-cpu")])
 def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
-    """Functions are right for infinities, NaN, zeros of both signs, on both sides of branch cuts, and for numbers so
-    large or small that a naive formula overflows.
+    """Functions are right for infinities, NaN and zeros of both signs. They are right on both sides of branch cuts, and
+    for numbers so large or small that a naive formula overflows.
     """
     _, code, unit, _ = PART[dtype]
     lines, results, buffers = [], [], []
@@ -283,7 +283,9 @@ ANNEX_G: Dict[str, Callable[[complex], complex]] = {"exponential": cmath.exp, "l
 
 
 def module(dtype: str, ops: "Dict[str, int]") -> str:
-    """Return a module that applies each op to all points of a grid, given as one parameter or two."""
+    """Return a module that applies each op with one operand to all points of GRID, and each op with two operands to all
+    pairs of PAIRS. ops: the number of operands of each op.
+    """
     sizes = {1: len(GRID), 2: len(PAIRS)}
     results = [f"{dtype}[{sizes[arity]}]{{0}}" for arity in ops.values()]
     parameters = [f"  g = {dtype}[{sizes[1]}]{{0}} parameter(0)", *(f"  {name} = {dtype}[{sizes[2]}]{{0}} parameter({k})" for k, name in ((1, "x"), (2, "y")))]

@@ -21,8 +21,8 @@ TYPES = ["s8", "pred", "bf16", "f16", "u16", "f32", "s32", "f64"]
 
 
 def side_by_side(r: random.Random) -> str:
-    """Return a concatenation of two to four operands, which are parameters or computed in one of several ways, sometimes
-    with an op after it.
+    """Return a random concatenation of two to four operands, sometimes followed by an op. Each operand is a copy, a
+    slice, a conversion, a broadcast or a reversal of a parameter.
     """
     dtype, rows, inner = r.choice(TYPES), r.choice([2, 7, 33, 150]), r.choice([(), (), (3,)])
     widths = [r.choice([1, 2, 3, 5, 13, 31, 64, 65, 77, 130]) for _ in range(r.choice([2, 2, 3, 4]))]
@@ -80,8 +80,8 @@ def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concate
 
 def test_rows() -> None:
     """If the operands' rows are whole cache lines, or each operand is one contiguous part of the result, the kernel
-    stores them directly, and `rows` is None. Otherwise it assembles rows of the result in the cache, and `rows` has
-    their number and length, and the offset and length of each operand.
+    stores the operands directly, and the nest's `rows` is None. Otherwise the kernel assembles rows of the result in
+    the cache. Then `rows` has the number of rows, their length, and each operand's offset and length in a row.
     """
     assert joined("f32[9,16] f32[9,32]", "f32[9,48]").rows is None
     assert joined("f32[9,3] f32[4,3]", "f32[13,3]", 0).rows is None

@@ -68,8 +68,8 @@ class Draw:
         self.after("d", result)
 
     def sizes(self, small: bool) -> "List[List[int]]":
-        """Return the sizes of four groups of dimensions: of the batch, of the left operand only, of the right operand
-        only, and summed. If `small`, most products are written without loops.
+        """Return the sizes of the batch dimensions, of the left operand's other dimensions, of the right operand's
+        other dimensions, and of the summed dimensions. If `small`, most products are written without loops.
         """
         r = self.r
         while True:
@@ -159,7 +159,7 @@ class Draw:
         if last == value and r.random() < 0.3:
             self.lines.append(f"  n = {plain(kind, self.dims)} negate({last})")
             self.lines.append(f"  ROOT t = ({plain(kind, self.dims)}, {plain(kind, self.dims)}) tuple(n, {last})")
-            # `d`, which is now returned too, needs the layout of the results
+            # `d` is now a result too, so it gets the layout of the results
             self.lines = [line.replace("  d = " + line.split(" ")[4], f"  d = {plain(kind, self.dims)}")
                           if line.startswith("  d = ") else line for line in self.lines]
         else:
@@ -260,7 +260,7 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> 
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
-# PRODUCTS on the devices whose schedules have blocks. `ninja test` runs the cases in C, test-peer also those in OpenCL.
+# The cases of PRODUCTS for CPUs. `ninja test` runs those in C, `ninja test-peer` also those in OpenCL.
 BLOCKS = [param if param.values[1] == "c" else pytest.param(*param.values, marks=[*param.marks, pytest.mark.peer])
           for param in PRODUCTS if param.values[1:] in ON_CPUS]
 
@@ -323,8 +323,8 @@ ENTRY e {
 
 
 def test_whole_and_other_sums_of_complex_products(tmp_path: Path) -> None:
-    """One accumulator of the real part adds products of integers and products of fractions, so it is rounded, although
-    the sum of the integers alone would be exact.
+    """In the real part, one accumulator adds products of integers and products of fractions. Its sum is rounded,
+    although a sum of the integer products alone would be exact.
     """
     agree({"whole": """HloModule whole
 
@@ -375,7 +375,7 @@ def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkey
 
 
 def of_groups(seed: int) -> str:
-    """Return a random product of narrow numbers, whose right operand has contiguous columns in memory."""
+    """Return a random product of bf16 numbers or 8-bit integers. Each row of the right operand is contiguous."""
     r = random.Random(seed)
     kinds = r.choice([("bf16", "bf16", "f32"), ("s8", "s8", "s32"), ("u8", "s8", "s32"), ("s8", "u8", "s32"), ("u8", "u8", "s32")])
     group, batch = 2 if kinds[0] == "bf16" else 4, r.choice([[], [], [r.randint(2, 3)]])
@@ -503,8 +503,8 @@ def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: P
 
 
 def few_rows(seed: int, sums: bool) -> str:
-    """Return a product of few rows whose lanes have separate sums, or whose tiles convert narrow types: the first one
-    found by seeds from `seed` on.
+    """Return a product of few rows. If `sums`, its lanes have separate sums; otherwise its tiles convert narrow types.
+    Seeds from `seed` on are tried until one gives such a product.
     """
     types = [("f32", "f32", "f32"), ("f64", "f64", "f64")] if sums else [
         (a, b, c) for a, b in itertools.product(("f32", "bf16", "s8", "u8"), repeat=2) for c in ("f32", "bf16")]
@@ -522,7 +522,7 @@ def all_few_rows(first: int, count: int) -> "Dict[str, str]":
 
 
 class Turned(Draw):
-    """A product of narrow types. One operand has more rows than the other operand, and is contiguous along the sum."""
+    """A product of narrow types. Both operands are contiguous along the summed dimension; one usually has more rows."""
 
     def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r
@@ -537,7 +537,8 @@ class Turned(Draw):
 
 
 def turned(seed: int) -> str:
-    """Return a product whose operand with more rows is read in place: the first one found by seeds from 1000 * seed on.
+    """Return a product whose operand with more rows is read in place. Seeds from 1000 * seed on are tried until one
+    gives such a product.
     """
     types = [of for of in NUMBERS if of[0] in GROUPS and of[1] in GROUPS]
     for each in range(1000 * seed, 1000 * seed + 100):
@@ -732,8 +733,8 @@ def few_results(seed: int) -> str:
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 @pytest.mark.parametrize("bytes_", [0, 1 << 20])
 def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small results of long sums agree with the reference: with the sum cut into parts, in blocks of whole rows with
-    and without a separate panel, and transposed.
+    """Small results of long sums agree with the reference if the sum is cut into parts, if blocks are whole rows (with
+    or without a separate panel), and if the result is transposed.
     """
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, near_bytes=bytes_, part_steps=8, many_products=1, turned_result=0, whole_units=1.0))
     for name in ("cpu", "pocl-cpu"):
@@ -924,9 +925,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str) -> None:
-    """The kernels of each product are written by the stated heroes (kernel emitters, gen/heroes). In OpenCL they are
-    the same, but bf16 operands, which C multiplies in pairs, are first converted. In C no kernel packs narrow numbers:
-    each work-item copies them itself.
+    """The kernels of each product are written by the stated heroes (kernel emitters, gen/heroes). OpenCL has the same
+    heroes, except that kernels first convert bf16 operands; C multiplies these in pairs. In C no separate kernel packs
+    narrow numbers: each work-item copies them itself.
     """
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
@@ -940,15 +941,15 @@ def test_who_writes_it(name: str) -> None:
 
 @pytest.mark.parametrize("lasting, heroes", [((), ["contraction"]), ((1,), ["loop", "contraction"]), ((0,), ["loop", "contraction"])])
 def test_panels_of_weights(lasting: "tuple[int, ...]", heroes: "list[str]") -> None:
-    """If an operand of a narrow type is the same for many launches, a separate kernel copies it into panels, the order
-    in which tiles read it.
+    """If an operand of a narrow type is the same for many launches, a separate kernel copies it into panels (a copy in
+    the order in which tiles read).
     """
     (fusion,) = fusions(dot("bf16[64,512]{1,0}", "bf16[512,1024]{1,0}", "f32[64,1024]{1,0}", ROWS))
     fusion.lasting = frozenset(lasting)
     assert written_by(fusion, "c", "cpu") == heroes
 
 
-# products that are not tiled but plain loops, by the reason that `explain` gives
+# Products that become plain loops instead of tiles. The key is the reason that `explain` prints.
 LOOPS = {
     "1 columns of complex numbers do not fill vectors": ("c64[40,50]{1,0}", "c64[50,1]{1,0}", "c64[40,1]{1,0}", ROWS),
     "512 multiplications of complex numbers; tiles need at least 1024": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
@@ -1046,8 +1047,8 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_path: Path) -> None:
     """A tile prefetches one cache line of the next chunk (part of the sum) every few steps: every fourth step, or more
-    often if a block has few tiles. In panels (copies in the order of reading) the lines are adjacent; in operands that
-    are read in place they are not. The last steps are computed one by one.
+    often if a block has few tiles. The prefetched lines are adjacent in panels (copies in the order of reading), but
+    not in operands that are read in place.
     """
     def product(m: int, k: int) -> str:
         return dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},128]{{1,0}}", f"f32[{m},128]{{1,0}}", ROWS)

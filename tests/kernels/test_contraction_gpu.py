@@ -639,7 +639,7 @@ def test_clang_compiles_mfma(device: str, dtype: str, instruction: str, tmp_path
 
 
 def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
-    """Return the element in one slot of a lane, in the register order of the PTX manual."""
+    """Return (row, column) of the element in a slot of a lane. Slots are in the register order of the PTX manual."""
     of = algebra.call("nested", "ptx", layout, side).split("\t")[0]
     row, column = map(int, algebra.call("nested", "element", of, "0", str(lane), str(slot)).split(","))
     return row, column

@@ -295,8 +295,8 @@ def test_neighbours_round(case: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS if SWEEP else ["c"])
 def test_packed_moves(target: str, tmp_path: Path) -> None:
-    """Arrays of 4-bit and 2-bit elements have the right packed bytes, whether or not their layouts state the element
-    size, as E(4): parameters, a transpose, a concatenation and a constant.
+    """Arrays of 4-bit and 2-bit elements have the right packed bytes: parameters, a transpose, a concatenation and a
+    constant. This holds whether or not a layout states the element size by E(4).
     """
     text = ("f {\n  a = s4[3,5]{0,1:E(4)} parameter(0)\n  b = s4[3,5] parameter(1)\n"
             "  c = s4[6,5] concatenate(a, b), dimensions={0}\n  t = s4[5,3] transpose(a), dimensions={1,0}\n"

@@ -731,8 +731,8 @@ def test_missing_barriers() -> None:
 
 
 def test_shared_memory_is_poisoned() -> None:
-    """Shared memory that a kernel reads before it writes has poison in it, not values of an earlier block, and not
-    always the same poison.
+    """A kernel that reads shared memory before any thread has written it gets poison, not values of an earlier block.
+    Two different poison values occur.
     """
     library = machine(compilers()[0])
     _, values = go(library, "stale", 0, 6 * 32)
@@ -772,7 +772,7 @@ def test_faults() -> None:
 
 
 def test_scratch_is_poisoned() -> None:
-    """Scratch memory that the first of two launches did not write has an implausible value in the second."""
+    """If the first launch leaves scratch memory unwritten, the second launch reads an implausible value there."""
     library = machine(compilers()[0])
     error, values = go(library, "stages_long", 0, 9)
     assert error == 0 and values[:8] == RIGHT["stages"] and values[8] not in (0, -99)

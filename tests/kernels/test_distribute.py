@@ -76,8 +76,8 @@ ACC = "MFMA_F32_16x16x16_F16.acc"
 
 
 def drawn(rng: random.Random, rank: int) -> Layout:
-    """Return a random layout of few elements, in which every element has an owner. Some strides leave gaps between ids,
-    so that elements have copies.
+    """Return a random layout of few elements, in which every element has an owner. Some strides leave gaps between ids;
+    then several threads own the same element (copies).
     """
     def tiles(most: int) -> List[int]:
         return [rng.choice((1, 1, 2, 3, most)) for _ in range(rank)]
@@ -95,8 +95,8 @@ def drawn(rng: random.Random, rank: int) -> Layout:
 
 
 def written(layout: Layout, dims: Sequence[int]) -> "Dict[Tuple[int, ...], Tuple[int, int]]":
-    """Return the thread that must write each element of a result, by its index, as (block, thread of the block). By the
-    definition it is the element's owner with the smallest number.
+    """Return a dictionary from the index of each element of a result to the thread that must write it, as (block,
+    thread in the block). By the definition this is the element's owner with the smallest number.
     """
     subgroups, threads = layout.ids()
     owners: Dict[Tuple[int, ...], int] = {}
@@ -114,7 +114,9 @@ def written(layout: Layout, dims: Sequence[int]) -> "Dict[Tuple[int, ...], Tuple
 
 
 def walked(made: distribute.Distributed) -> "Dict[Tuple[int, ...], Tuple[int, int]]":
-    """Return the thread that writes each index, by a schedule's map. Check that no index is written by two threads."""
+    """Evaluate a schedule's map: return a dictionary from each index to the thread that writes it, as (block, thread in
+    the block). Check that no index is written twice.
+    """
     found: Dict[Tuple[int, ...], Tuple[int, int]] = {}
     for block, th, chunk, vec in itertools.product(range(made.grid), range(made.threads), range(made.chunks), range(made.vec)):
         at = algebra.run("map", "eval", made.index, ",".join(map(str, (th, block, *([chunk] if made.chunks > 1 else []), vec))))[1]

@@ -1,6 +1,6 @@
 """Test programs with loops and branches whose results may use the buffers of parameters (input_output_alias). The
-results are right whether the caller passes one buffer or two, and no array is copied without need. For programs
-without loops and branches, a build names the aliases that it does not use.
+caller may pass one buffer for a parameter and its result, or two buffers; the results are right in both cases, and no
+array is copied without need. For programs without loops and branches, a build names the aliases that it does not use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("o
 N = 2000    # number of elements; such arrays are too large for variables of the generated function
 
 STATE = f"(s32[], s32[{N}]{{0}}, s32[{N}]{{0}}, s32[{N}]{{0}})"
-# The loop has the variables `x`, `y` and `v`, and never changes `v`. An entry gives the new values of `x` and `y`.
+# The loop has the variables `x`, `y` and `v`, and never changes `v`. Each value has the ops that
+# compute the next `x` and the next `y`.
 NEXT = {"sum": ("add(x, y)", "dynamic-update-slice(y, u, i)"), "reverse": ("reverse(x), dimensions={0}", "subtract(y, x)"), "read": ("add(x, v)", "dynamic-update-slice(y, u, i)"),
         "elements": ("add(x, v)", "multiply(y, v)"),
         "exchange": ("add(y, y)", "negate(x)"), "same": ("add(x, y)", "copy(y)")}
@@ -130,8 +131,8 @@ FIRST = ["carries", "carries exchanged", "read by the body", "both read by eleme
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in FIRST else pytest.mark.peer) for name in CASES])
 def test_values(name: str, target: str, tmp_path: Path) -> None:
-    """Each call agrees with its reference, and the program with the reference of the module. This holds for distinct
-    buffers, and again with results in the parameters' buffers.
+    """Each call agrees with the call's reference, and the whole program agrees with the module's reference. This holds
+    if results have buffers of their own, and if they use the parameters' buffers.
     """
     device_or_skip(target)
     results = run.check(written(tmp_path, CASES[name]), target, run.Options(seed=3, rounds=3))
@@ -147,7 +148,9 @@ def program(text: str) -> Any:
 
 @pytest.mark.parametrize("name, idle, copied", [("carries", 2, 0), ("read by the body", 1, 1), ("results exchanged", 0, 2), ("a carry moved", 2, 0)])
 def test_copies(name: str, idle: int, copied: int) -> None:
-    """A loop variable that begins as a donated parameter is copied only if the caller passes two buffers."""
+    """If a donated parameter is the initial value of a loop variable, the parameter is copied only if the caller passes
+    two buffers: one for the parameter and one for the result.
+    """
     texts, about = pipeline.files(program(CASES[name]), ["c"], "cpu-scalar")
     text, header = str(texts["m.c"]), str(texts["m.h"])
     body = text[text.index("static void run("):text.index("size_t m_c_scratch_bytes")]

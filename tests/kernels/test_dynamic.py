@@ -320,8 +320,8 @@ int main(void)
 # ---- size of the generated code; CUDA ----
 
 def test_chains_stay_linear() -> None:
-    """A value that each level of a chain reads twice is computed once per level, so the code does not grow
-    exponentially.
+    """Each value of a chain reads the value before it twice. Each value is computed once, so the length of the code is
+    linear in the length of the chain, not exponential.
     """
     sizes = []
     for levels in (12, 24):

@@ -319,7 +319,7 @@ def vectors(n: int) -> Case:
 
 def many(n: int) -> Case:
     """Return a loop with as many variables as a kernel may have per element. A parameter gives the number of steps.
-    (`gen check` may exceed this limit, to count the steps that it allows.)
+    (`gen check` adds variables that count and limit the steps. These may exceed the maximum.)
     """
     of, arrays = f"s32[{n}]", range(2, 16)
     body = NEXT + "\n".join(f"  x{k} = {of} add(s{k}, s{k % 15 + 1 if k < 15 else 2})" for k in arrays)
@@ -553,8 +553,8 @@ def test_refused(name: str) -> None:
 
 
 def test_iterations_of_a_check(tmp_path: Path) -> None:
-    """If the number of iterations depends on values, a check limits it. The limit allows a fixed number of ops in
-    total, so for twice the ops per step it is about half.
+    """If the number of iterations depends on values, a check limits the number. All iterations together may have a
+    fixed number of ops. So if a step has twice as many ops, the limit is about half as large.
     """
     limits = []
     for ops in (8, 20):

@@ -28,7 +28,7 @@ FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((R
 PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
 # The files that `ninja test` compiles; `ninja test-peer` compiles all.
 SHORT = ["controller", "kalman", "softmax_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "gather_f32"]
-LARGE = "gelu_bf16"    # to compute its results takes as long as for all other files together
+LARGE = "gelu_bf16"    # computing the results of this file takes as long as computing those of all other files
 MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]
 
 STRICT = """-std=c11 -pedantic -Wall -Wextra -Werror -Wdouble-promotion -Wfloat-conversion -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -69,7 +69,7 @@ def stack(graph: str, name: str) -> int:
     for title, label in re.findall(r'node: \{ title: "([^"]+)" label: "([^"]*)"', graph):
         size = re.search(r"\\n(\d+) bytes \((static|dynamic,bounded)\)", label)
         sizes[title] = int(size[1]) if size else 0
-        assert size or "bytes" not in label, label    # a frame without a bound is an error
+        assert size or "bytes" not in label, label    # gcc must know a bound of every stack frame
     for caller, called in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', graph):
         calls.setdefault(caller, []).append(called)
 

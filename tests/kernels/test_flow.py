@@ -480,8 +480,8 @@ ENTRY e {
 
 
 def test_unread_state(tmp_path: Path) -> None:
-    """A loop variable that only its own next value reads is neither carried nor computed, also through nested loops and
-    branches. The same is true of a counter if the number of iterations is known.
+    """A loop variable is neither carried nor computed if nothing reads it except the computation of its own next value.
+    This holds through nested loops and branches, and for a counter if the number of iterations is known.
     """
     made = program(UNREAD)
     (loop,) = (node for node in made.body if isinstance(node, Loop))

@@ -71,7 +71,9 @@ def test_errors(cc: str, flags: str, emulator: str) -> None:
 
 @pytest.mark.parametrize("vectors", ["vectors.c", "vectors.cl"])
 def test_vectors_of_each_language(vectors: str) -> None:
-    """Each vector helper that functions.c uses is defined there or in the file of vectors of each language."""
+    """Each vector helper that functions.c uses is defined in functions.c itself, or in both vectors.c (for C) and
+    vectors.cl (for OpenCL).
+    """
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "gen" / "emit" / "functions.c").read_text(), flags=re.S)
     used = set(re.findall(r"\b\w+_(?:floats|doubles|ints|uints|longs|ulongs)\b", text))
     assert len(used) > 50 and not used - set(pieces(vectors, "functions.c")), f"not in gen/emit/{vectors}"
@@ -101,9 +103,9 @@ def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
     """A NaN stays a NaN when a result is rounded to bf16. Rounding by adding to the bits would turn some NaNs into
-    numbers; it is used only for vectors that come from bf16.
+    numbers, so vectors are rounded in this way only if they were converted from bf16.
     """
-    named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}    # without the functions that no op calls directly
+    named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}    # only functions that an op calls directly
     opcodes = [opcode for opcode, name in named.items() if name not in functions.BINARY]
     binary = [opcode for opcode, name in named.items() if name in functions.BINARY] + ["add", "multiply", "divide"]
     nans = [n for n in range(65536) if n & 0x7F80 == 0x7F80 and n & 0x7F] * 4      # signaling NaNs too
@@ -225,7 +227,7 @@ INTEGERS = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i"}
 
 
 def whole(opcode: str, x: float) -> float:
-    """Return the float that a rounding op makes of a float."""
+    """Return x rounded to a whole number by an op such as floor. The result has the sign of x, even if it is zero."""
     return x if not math.isfinite(x) else math.copysign(WHOLE[opcode](x), x)
 
 
@@ -277,7 +279,7 @@ def extreme(opcode: str, a: float, b: float) -> float:
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_bounds(target: str, tmp_path: Path) -> None:
-    """The maximum or minimum of a vector and a constant is a single comparison. In C even the sign of a zero is right.
+    """The maximum or minimum of a vector and a constant is a single comparison. In C a zero also has the right sign.
     Values that are known to fit an integer type are converted without range checks; NaNs become 0.
     """
     from gen import pipeline

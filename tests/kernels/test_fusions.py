@@ -216,7 +216,7 @@ class Draw:
         return self.leaf(node.dims, dtype)
 
     def permuted(self, node: Node) -> Node:
-        """Return the same elements at other indices, in the same dims."""
+        """Return an array with the elements of `node` in another order, and with the same dims."""
         dims, rank = node.dims, len(node.dims)
         order = list(range(rank))
         self.r.shuffle(order)
@@ -397,8 +397,9 @@ class Draw:
             self.emit("dynamic-update-slice", a.dtype, a.dims, [a, update, *starts])
 
     def rows(self, sizes: Sequence[int], components: int, windows: Sequence[int], counts: Sequence[int]) -> Rows:
-        """Return indices for a gather or scatter. sizes: the batching dimensions; counts: possible sizes of the other
-        dimensions.
+        """Return an array of indices for a gather or scatter. sizes: the sizes of its batching dimensions; components:
+        the number of components of an index; windows: the sizes of the window; counts: possible sizes of the array's
+        other dimensions.
         """
         rows = [*sizes, *(self.r.choice(counts) for _ in range(self.r.randint(0, 2)))]
         order = list(range(len(rows)))

@@ -166,7 +166,9 @@ ENTRY e {
 
 @pytest.mark.parametrize("text", (SUM, TAIL, UNSWITCHED), ids=("sum", "tail", "unswitched"))
 def test_nothing_beyond_the_end_is_loaded(text: str, tmp_path: Path) -> None:
-    """Reads under a condition stay inside the array: the last byte of the array is the last byte of a page."""
+    """Reads under a condition stay inside the array. The array ends at the end of a page, and the next page is not
+    mapped, so a read beyond the end would crash.
+    """
     path = tmp_path / "guarded.hlo"
     path.write_text(text)
     for result in run.check(str(path), "c"):

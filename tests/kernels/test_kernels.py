@@ -201,8 +201,8 @@ def test_seed_of_inputs() -> None:
 
 
 def test_excess_precision(tmp_path: Path) -> None:
-    """With --excess-precision, bf16 arithmetic in f32 is within its bound, and so are integers made from it. Moves keep
-    every bit.
+    """With --excess-precision, bf16 arithmetic is computed in f32. Its results, and integers converted from them, are
+    within their bounds. Moves keep every bit.
     """
     file = tmp_path / "chain.hlo"
     file.write_text("e {\n  a = bf16[777] parameter(0)\n  b = bf16[777] parameter(1)\n  s = bf16[777] add(a, b)\n"

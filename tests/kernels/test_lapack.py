@@ -165,8 +165,8 @@ LEFT_BEHIND = {"gesdd": [0], "gesvd": [0]}    # for each routine, the numbers of
 
 @functools.lru_cache(maxsize=None)
 def proved(dtype: str, folder: Path) -> "Tuple[Dict[str, hlo.Fusion], ctypes.CDLL]":
-    """Return a fusion that calls each routine, for one type, and a library with the references and the proofs of these
-    fusions.
+    """Return one fusion for each routine, all with the given type. Return also a library that contains the references
+    of these fusions, and the proofs (functions that check results).
     """
     fusions: "Dict[str, hlo.Fusion]" = {}
     for routine in (routine for routine, of in CASES if of == dtype):
@@ -196,8 +196,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def called(fusion: hlo.Fusion, operands: "List[Any]", functions: ctypes.CDLL) -> "Tuple[List[Any], Callable[[], str]]":
-    """Return the reference's results, and a function that runs the fusion's proof on these arrays. It returns "" if the
-    results are right, otherwise an error.
+    """Return the arrays of the reference's results, and a function that runs the fusion's proof on these arrays. The
+    function returns "" if the contents of the arrays are right, otherwise an error.
     """
     results = [np.zeros(leaf.elements, KINDS[leaf.dtype]) for _, leaf, _, _ in hlo.result_leaves(fusion.computation)]
     lists = [(ctypes.c_void_p * len(side))(*(a.ctypes.data for a in side)) for side in (operands, results)]

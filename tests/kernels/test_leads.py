@@ -34,8 +34,8 @@ def program_of(text: str, name: str) -> Program:
 
 
 def led(text: str, name: str, names: "Sequence[str]" = ()) -> Program:
-    """Return a program in which the arrays `names` have leading dimensions; without names, all arrays that may have
-    them.
+    """Return a program in which the arrays `names` have leading dimensions that are given at run time. If `names` is
+    empty, these are all arrays with at least two dimensions.
     """
     program = program_of(text, name)
     return pipeline.with_leads(program, names or [of.name for of in named(program) if of.array.shape.rank > 1])
@@ -196,7 +196,8 @@ def test_one_fusion_of_larger_and_dense_arrays(name: str, tmp_path: Path) -> Non
 
 
 def test_what_ops_give_is_dense() -> None:
-    """Only the parameter has a leading dimension; results of ops are dense, although ops take their operands' shapes.
+    """Only parameters have a leading dimension. The results of ops are dense, although ops get their shapes from their
+    operands.
     """
     program = led(PRODUCTS["fours"], "fours")
     for nest in nests.planned(program.calls[0].fusion, device_for("c", "cpu").plan_class).nests:
@@ -205,8 +206,8 @@ def test_what_ops_give_is_dense() -> None:
 
 
 def test_distances() -> None:
-    """A distance in memory splits into a multiple of the leading dimension and a rest. Both parts are recovered from
-    it, also if one of them is negative.
+    """A single integer stands for a distance in memory, which is a multiple of the leading dimension plus a rest. The
+    multiplier and the rest are recovered from this integer, also if they are negative.
     """
     for times, rest in ((0, 0), (0, -5), (1, 0), (3, 7), (-2, 4), (1, -9), (1 << 20, leads.BASE // 2 - 1)):
         assert leads.digits(times * leads.BASE + rest) == (times, rest)

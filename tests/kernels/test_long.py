@@ -57,8 +57,8 @@ def hashed(ops: int, rows: int, columns: int, seed: int = 1) -> str:
 
 
 def rounded(ops: int, size: int, seed: int = 1) -> str:
-    """Return a module of floats: ops that round (so that each value has its own bound), constants that are tables, and a
-    step of a loop at the end.
+    """Return a module of `ops` ops on floats, most of which round. Their operands are two parameters, two constant
+    tables and earlier results.
     """
     draw = random.Random(seed)
     shape = f"f32[{size}]{{0}}"

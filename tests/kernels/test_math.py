@@ -67,8 +67,8 @@ def true(op: str, mp: Any) -> "Callable[..., Any]":
 
 
 def error(got: float, exact: Any, dtype: str, mp: Any) -> float:
-    """Return the error in ulps of the type at the exact value. If the exact value exceeds the largest number, only infinity
-    has no error.
+    """Return the distance of `got` from the exact value, in ulps of the type. If the exact value exceeds the type's
+    largest number, the distance is 0 for an infinity, and infinite for any other `got`.
     """
     _, _, digits, least, most = CODES[dtype]
     if mp.isinf(exact) or abs(exact) >= mp.ldexp(2 - mp.ldexp(1, -digits), most):

@@ -1,6 +1,6 @@
-"""Property: ops on matrices equal NumPy's results in f64 and agree with the reference on each class of device. They are
-HLO ops and custom calls of LAPACK, with any size, batch and layout. Contradictory calls are errors with their place
-in the text.
+"""Property: ops on matrices equal NumPy's results in f64 and agree with the reference on each class of device. This
+covers HLO ops and custom calls of LAPACK, with any size, batch and layout. A call whose attributes or shapes contradict
+each other is an error that names the line and column of the call.
 
 Signs and bases that a factorisation may choose are not compared with NumPy. There the product of the factors must equal
 the operand, and vectors must be orthonormal. SETT_SEED selects other random calls, SETT_COUNT their number.
@@ -429,7 +429,7 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
     v.tolerance *= max(1, float(np.linalg.cond(a).max()))
     v.near(a @ x, b)
     assert not info.any()
-    # gtsv leaves the diagonal of a triangular factor; up to its sign, the diagonal's product is the operand's determinant
+    # gtsv returns the diagonal of a triangular factor: its product is the operand's determinant, except for the sign
     v.near(np.sort(np.abs(od).prod(-1), axis=None), np.sort(np.abs(np.linalg.det(a)), axis=None))
     zero = np.zeros_like
     *_, info = ran(text, [zero(low), zero(d), zero(up), b], folder / "singular")

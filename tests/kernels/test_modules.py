@@ -29,8 +29,8 @@ ADD = """add {
 }
 """
 
-# A module as a frontend prints it: no fusions, but calls inside calls (one inside a reducer), with default layouts
-# whatever the layouts of their operands.
+# A module as a frontend prints it: no fusions, but calls inside calls, one of them inside a reducer. The results of
+# calls have default layouts, whatever the layouts of the operands.
 UNOPTIMISED = """HloModule jit_f, entry_computation_layout={(f32[4,6]{0,1}, f32[6]{0})->(f32[4,6]{1,0}, (f32[4]{0}, f32[24]{0}))}
 
 _plus.1 {
@@ -193,8 +193,8 @@ ENTRY main {
 
 @pytest.mark.parametrize("launched", [False, True])
 def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
-    """A callee whose layouts differ from the caller's is right: inlined into one fusion, or called, if the callee
-    contains a fusion.
+    """A call gives the right results although the callee's layouts differ from the caller's. This holds if the callee
+    is inlined into one fusion, and if it contains a fusion itself.
     """
     text = TURNED.replace("negate(d)", "fusion(d), kind=kLoop, calls=minus") if launched else TURNED
     assert (len(hlo.fusions(hlo.parse(text, "m.hlo"))) > 1) == launched

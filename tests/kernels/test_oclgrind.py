@@ -216,7 +216,7 @@ def grind(built: run.Built, *options: str) -> Tuple[str, str]:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("text", [text for _, text in CASES], ids=[name for name, _ in CASES])
 def test_no_race_and_no_fault(text: str, device: str, tmp_path: Path) -> None:
-    tiled = device == "opencl-gpu" and " dot(" in text    # clang's optimiser turns the vectors of tiled products into 128-bit integers
+    tiled = device == "opencl-gpu" and " dot(" in text    # not optimised: clang's optimiser would turn the vectors of tiled products into 128-bit integers
     clean(text, device, tmp_path, *AS_WRITTEN if tiled else ())
 
 

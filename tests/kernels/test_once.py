@@ -250,8 +250,8 @@ def lanes(file: Any) -> "List[Launch]":
 
 
 def test_few_rows_are_packed_where_that_is_done_once() -> None:
-    """In a product of few rows, a matrix that is contiguous along the sum is copied into panels only if one copy before
-    a loop serves all iterations. Otherwise it is read in place.
+    """In a product of few rows, a matrix that is contiguous along the summed dimension is copied into panels only if
+    one copy before a loop serves all iterations. Otherwise the matrix is read in place.
     """
     for name, panels in (("counted", True), ("found", True), ("twice", False), ("changed", False), ("in an arm", False)):
         file = file_of(few_rows(CASES[name][0]))

@@ -1,8 +1,8 @@
 """Test the alignment of pointers in CUDA and HIP. Callers only have to align pointers to their elements. A kernel that
 accesses several elements at once therefore has two forms, and the call chooses by the pointers' alignment.
 
-`gen check` runs every kernel with both forms. Here each pointer is misaligned in turn, and the kernels' lists of such
-pointers are tested.
+`gen check` runs both forms of every kernel. Here each pointer is misaligned in turn. For each kernel, the list of the
+pointers through which it accesses several elements at once is tested too.
 """
 
 from __future__ import annotations

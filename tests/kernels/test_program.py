@@ -199,7 +199,7 @@ def test_scratch_is_shared() -> None:
         assert pipeline.target_file(plain, target).storage.bytes == 0
         assert pipeline.target_file(shifted, target).storage.bytes > 0
     text = pipeline.target_file(plain, "c").text
-    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # not restrict, because the caller may pass one buffer as both
+    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # not restrict, because the caller may pass one buffer as p0 and as r0
 
 
 NAMES = """HloModule m
@@ -389,8 +389,8 @@ ENTRY e {
 
 @pytest.mark.parametrize("text", (LOOPED, module(ENTRIES["results that are read on"])), ids=("loop", "calls"))
 def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proof of a program fails if two arrays that are needed at the same time get one place. It also fails if a copy
-    between two places is left out.
+    """The proof of a program fails if two arrays that are needed at the same time have the same place in memory. It
+    also fails if a copy from one place to another is left out.
     """
     proved: List[Any] = []
     monkeypatch.setattr(proof, "prove", lambda *given: proved.append(given))
@@ -415,8 +415,9 @@ def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_wrong_kernels_are_found(tmp_path: Path) -> None:
-    """If a kernel in a loop's body is wrong, `gen check` names the call of this kernel. If the kernel is wrong only in
-    the program, but right in m_traced.c, the copy that stores the result of each call, the whole program fails.
+    """If a kernel in a loop's body is wrong, `gen check` names the call of this kernel. The call is checked in
+    m_traced.c, a variant of the program that returns the results of all calls. If the kernel is right there, but wrong
+    in m.c, the check of the whole program fails.
     """
     found = {}
     for name, files in (("whole", ("m.c",)), ("both", ("m.c", "m_traced.c"))):
@@ -450,7 +451,8 @@ ENTRY e {{ x = f32[16,16] parameter(0)  w = f32[16,16] parameter(1)
 
 
 def deep(steps: int) -> str:
-    """Return a program of several divisions by a product of matrices, after which the error of the whole has no bound.
+    """Return a program that divides several times by a product of matrices. After the divisions the error of the whole
+    program has no bound.
     """
     lines = []
     for n in range(steps):
@@ -461,8 +463,8 @@ def deep(steps: int) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
-    """The error of a long fusion may have no bound. Its parts are compared one by one, so for ordinary inputs all
-    values are compared.
+    """The error of a long fusion may have no bound. Therefore its parts are compared one by one: for ordinary inputs
+    the error of each part has a bound.
     """
     device_or_skip(target)
     results = run.check_built([run.build(program(deep(8)), tmp_path, target, run.Options())], target, run.Options(rounds=3))

@@ -212,8 +212,8 @@ def test_found(target: str, device: str, part: str, tmp_path: Path, monkeypatch:
 
 
 def test_rows_in_several_places(tmp_path: Path) -> None:
-    """A kernel reads short rows at two places in turn (two streams), and long rows at four. If the rows cannot be
-    divided equally, the last blocks overlap.
+    """A kernel reads short rows at two places in turn (two streams), and long rows at four places (four streams). If
+    the rows cannot be divided equally between the streams, the last blocks overlap.
     """
     rows = {"short": (reduce("f32", [1000, 32], [1]), 2), "pairs": (reduce("bf16", [1000, 512], [1]), 2), "long": (reduce("f32", [1000, 300], [1]), 4)}
     agree({name: text for name, (text, _) in rows.items()}, "opencl", "pocl-cpu", tmp_path)
@@ -235,9 +235,10 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
 @pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu")]))
 @in_parts
 def test_wide_columns_are_read_row_by_row(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """If a row of the result has many columns, the accumulators of a work-item take a page, or more if enough
-    work-items remain. Accumulators that do not fit in registers are in memory, in groups: 8 rows are added to one group
-    before the next group. If the blocks do not divide the columns, the last block overlaps the block before it.
+    """If a row of the result has many columns, the accumulators of a work-item fill one page of memory, or several
+    pages if there are still enough work-items. Accumulators that do not fit in registers are in memory and are divided
+    into groups: the kernel adds 8 rows to one group, then the same rows to the next group. If the blocks do not divide
+    the columns, the last block overlaps the block before it.
     """
     texts = {name: reduce(dtype, dims, [1]) for name, dtype, dims in (
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),

@@ -1,5 +1,5 @@
 """Property: stages (loop nests) over the same rows, such as those of a softmax, agree with the reference, in one kernel
-or several, on each class of device. The right stages share a kernel.
+or several, on each class of device. Other tests check which stages share a kernel.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Text:
         return self.emit([self.dims[k] for k in self.gone], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.kept))}}}, to_apply={op}_{self.dtype}")
 
     def spread(self, of: Value, over: "Sequence[int] | None" = None) -> Value:
-        """Broadcast a value per row to all elements of the row. over: the dimensions of the value, if it is not one per
-        row.
+        """Broadcast a value to the dims of the module. over: the dimensions that the value has; by default it has one
+        element per row.
         """
         return self.emit(self.dims, f"broadcast({of[0]}), dimensions={{{','.join(map(str, self.kept if over is None else over))}}}")
 
@@ -299,9 +299,9 @@ LATE = {
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """The last stage (loop over a row) can run together with the second to last stage of the next row. It then computes
-    each result just before the next row's values replace those that it reads. If a result needs other values of its row
-    too, the last stage runs separately.
+    """The last stage (loop over a row) can run together with the second to last stage of the next row, which overwrites
+    the values of the row. Each result is computed just before the values that it reads are overwritten. If a result
+    needs other values of its row too, the last stage runs separately.
     """
     for name, (text, late) in of_part(LATE.items(), part):
         (fusion,) = fusions(text)
@@ -421,8 +421,8 @@ def test_explained() -> None:
 
 
 def test_writes_are_proved() -> None:
-    """The proof that each element is written once passes for a kernel of several stages (loop nests), and finds that a
-    stage lacks a write.
+    """The proof that each element is written once passes for a kernel of several stages (loop nests). It fails if a
+    write of one stage is removed.
     """
     (fusion,) = fusions(norm("f32", [40, 64], [1], sides=True))
     assert proofs.check(fusion) is None

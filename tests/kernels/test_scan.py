@@ -164,8 +164,9 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
 
 
 def test_which_windows_are_prefixes() -> None:
-    """A window that keeps the dimension's size is a scan if and only if, by its map, every window begins at the first
-    element of the dimension or every window ends at its last. (A window with a stride and two dilations that cancel out is not taken.)
+    """A window op is a scan if and only if, by its map, window n consists of the elements 0 to n for every n, or of the
+    elements from n to the last one for every n. (An op with a stride is no scan, even if dilations cancel the stride
+    out.)
     """
     met = set()
     for size, stride, dilation, base, low, high in itertools.product(range(1, 9), (1, 2), (1, 2), (1, 2), range(9), range(9)):

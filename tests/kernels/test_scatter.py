@@ -38,8 +38,8 @@ def combiner(body: str, t: str) -> str:
 
 def text(t: str, operand: str, indices: str, updates: str, body: str = "add", kind: str = "s32", layout: str = "", unique: bool = False, ordered: bool = False,
          **lists: str) -> str:
-    """Return a module with a scatter. The dims are text. lists: its attributes, where `window` means update_window_dims,
-    `inserted` inserted_window_dims, and `to` scatter_dims_to_operand_dims.
+    """Return a module with a scatter. Dims and attributes are given as text. lists: the attributes by short names, such
+    as `window` for update_window_dims, `inserted` for inserted_window_dims and `to` for scatter_dims_to_operand_dims.
     """
     names = {"window": "update_window_dims", "inserted": "inserted_window_dims", "to": "scatter_dims_to_operand_dims",
              "batching": "input_batching_dims", "rows": "scatter_indices_batching_dims"}
@@ -199,8 +199,8 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
 @drawn.in_parts
 def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part: str, tmp_path: Path) -> None:
     """If a dimension of the window has a longer stride in memory than the rows of updates, its loop is outside the
-    rows' loop. This is not done if an index depends on the dimension. Updates of one element keep their order, as f32
-    sums and overwriting updates show.
+    rows' loop. This is not done if an index depends on the dimension. Updates of one element are done in order: f32
+    sums and overwriting updates would give other results in another order.
     """
     every = {
         "shared": (text("f32", "6,40", "700,1", "6,700", window="0", inserted="1", to="1"), ["i0", "i1"]),
@@ -268,8 +268,8 @@ class Buffer(ctypes.Structure):
 
 
 def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
-    """The sorted indices that a check draws do not decrease, in the order of the operand's dimensions, wherever the
-    dimension of index components is.
+    """The sorted indices that a check draws do not decrease. Their components are compared in the order of the
+    operand's dimensions. Any dimension of the index array may hold the components.
     """
     library = tmp_path / "data.so"
     subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-o", str(library), str(ROOT / "gen" / "run" / "harness" / "data.c"), "-lm"], check=True)

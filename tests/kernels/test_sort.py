@@ -185,7 +185,8 @@ def by(key: str, t: str = "s32", others: Sequence[str] = ()) -> str:
     return f"c {{\n{sides}{rest}  ROOT r = pred[] compare(ak, bk), direction=LT\n}}\n"
 
 
-# ops that compute a key k: x, except that some values of x get a constant; in "swapped" the key of 5 is 7, and that of 7 is 5
+# Ops that compute a sort key k from x. The key is x itself, except for some values of x, whose key is a constant. In
+# "swapped" the key of 5 is 7, and the key of 7 is 5.
 KEYS = {
     "constant": "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  seven = s32[] constant(7)\n  k = s32[] select(e, seven, x)\n",
     "small": "  z = s32[] constant(-1)\n  e = pred[] compare(x, z), direction=GT\n  k = s32[] select(e, x, z)\n",

@@ -181,7 +181,7 @@ class Graph:
             self.apply("multiply", parts[0], (of, spread))
 
     def text(self) -> "Tuple[str, List[Any]]":
-        """Return the module's text, with the last value and some others as results, and the values of the results."""
+        """Return the module's text and the values of its results, which are the last value and sometimes two others."""
         chosen = [self.values[-1]]
         if self.random.random() < 0.4:
             chosen += self.random.sample(self.values, min(len(self.values), 2))
@@ -248,7 +248,7 @@ def steps(dtype: str, count: int) -> str:
 
 def test_what_is_said(tmp_path: Path) -> None:
     """4-bit elements cannot be stored. If their values are therefore computed much more often than in the graph, `gen
-    build` says so. `gen explain` prints the decision for each value, and the time that storing it would save or cost.
+    build` says so. `gen explain` prints for each value whether it is stored, and the time that storing saves or costs.
     """
     said = {}
     for dtype in ("s4", "s32"):
@@ -286,13 +286,13 @@ def test_buffers_are_shared() -> None:
 
 
 def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
-    """Yield the fusions of all files of other projects that the generator takes."""
+    """Yield (file name, fusion) for the files of other projects that the generator accepts."""
     for path in sorted(PEER.glob("**/*.hlo")) if PEER.exists() else []:
         try:
             module = run.load(str(path), 1)
         except (hlo.HloError, run.RunError):
             continue
-        for program in programs(module, True):    # without ops on whole arrays, which have no plan, and without calls in loops, whose costs differ
+        for program in programs(module, True):    # ops on whole arrays have no plan, and calls in loops have other costs: these are left out
             if not program.whole.small and whole_of(program.whole.computation) is None:
                 yield str(path.relative_to(PEER)), program.whole
 

@@ -308,8 +308,8 @@ def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monk
     pytest.param(*param.values, marks=param.marks if param.values[1] == "c" else pytest.mark.peer)
     for param in ATTENTIONS if param.values[1:] in ON_CPUS])
 def test_masked_blocks(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Attention agrees with the reference if blocks of scores that a mask discards are not computed, and if chunks of
-    the second sum are skipped because their weights are zero, also where keys and values are not finite.
+    """Attention with a mask agrees with the reference, although kernels skip two things: blocks of scores that the mask
+    discards, and chunks of the second sum whose weights are zero. This holds where keys and values are not finite, too.
     """
     numbers = DEVICES[device]
     assert numbers.panels

@@ -72,7 +72,8 @@ def test_what_computes_more_is_shared_earlier() -> None:
 
 
 def test_matrix_instructions_need_fewer_threads() -> None:
-    """With matrix instructions a product uses fewer threads. The compiler decides, because it knows the instructions.
+    """With matrix instructions a product uses fewer threads. The generated C has both numbers of threads; which one
+    applies is known when the C code is compiled, because the compiler's flags select the instructions.
     """
     def product(dtype: str, size: int = 192) -> "Tuple[str, List[Tuple[int, int]]]":
         text = f"""HloModule m
@@ -100,8 +101,8 @@ def test_more_threads_for_more_bytes() -> None:
 
 
 def chains(size: int, device: str = "pocl-cpu") -> "List[int]":
-    """Return the number of kernels in the chain of each OpenCL launch (0: a single kernel), for a program of five steps
-    that each read two rows of the previous step.
+    """Return the number of kernels in the chain of each OpenCL launch (0 if the launch is a single kernel). The program
+    has five steps. In each step a row reads two rows of the previous step.
     """
     steps = "".join(f"""a{k} = f32[{size},{size}] slice(u{k}), slice={{[1:{size}], [0:{size}]}}
         b{k} = f32[1,{size}] slice(u{k}), slice={{[0:1], [0:{size}]}}

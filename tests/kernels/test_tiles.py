@@ -1,5 +1,5 @@
-"""Test loading and storing register tiles by their law, out[r][l] = from[l * stride + r]: in C with each compiler, with
-shuffles and with loops, and in OpenCL.
+"""Test loading and storing register tiles. The law is: lane l of register r holds the element at l * stride + r. The
+functions run in C with each compiler, with shuffles and with loops, and in OpenCL.
 """
 
 from __future__ import annotations

@@ -187,8 +187,8 @@ def test_blocks_take_what_fits() -> None:
 
 @pytest.mark.parametrize("device", ["sm_90", pytest.param("gfx90a", marks=pytest.mark.peer), pytest.param("opencl-gpu", marks=pytest.mark.peer)])
 def test_shared_memory(device: str) -> None:
-    """Different elements have different places in shared memory, which is large enough. For powers of two the accesses
-    have no bank conflict.
+    """Different elements have different places in shared memory, and the device has enough shared memory. For lengths
+    that are powers of two, the accesses have no bank conflict.
     """
     of = context(device)
     for module in [text("FFT", (300, 1 << k), 1) for k in range(1, 12)] + [text("RFFT", (40, 360), 1), text("FFT", (60, 40), 2, "f64"), drawn(1), drawn(2)]:
@@ -253,7 +253,7 @@ def test_plain_c(tmp_path: Path) -> None:
 
 
 def test_starts_of_rows_have_their_index_type() -> None:
-    """In other layouts the position of a row is a sum with negative terms, so the index type must be signed."""
+    """In some layouts the formula for the position of a row has negative terms, so the index type must be signed."""
     (fusion,) = hlo.fusions(hlo.parse("""HloModule e
 ENTRY e {
   a = c64[5,37,16,8]{0,1,2,3} parameter(0)

@@ -226,7 +226,7 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_few_neighbours_whose_places_are_no_single_stride(target: str, device: str, tmp_path: Path) -> None:
     """Transposes that interleave 2 or 3 rows agree with the reference if rows end inside a step and the result has four
-    dimensions: there the elements are stored one by one, in their own type.
+    dimensions. In this case the elements are stored one by one, in their own type.
     """
     cases = [("f32", [8, 13, 2, 130]), ("f32", [8, 13, 3, 131]), ("f64", [8, 13, 2, 129]), ("f16", [8, 13, 2, 130])]
     texts = {f"f{k}": channels(t, t, dims, [0, 1, 3, 2]).replace("HloModule drawn", f"HloModule f{k}") for k, (t, dims) in enumerate(cases)}
@@ -281,8 +281,8 @@ APART = """e {
 
 
 def test_side_results() -> None:
-    """If two results read a parameter in two orders, the parameter is read once, and one result is written in the order
-    of the other.
+    """If one result transposes a parameter and another result does not, one kernel computes both and reads the
+    parameter once.
     """
     (fusion,) = fusions(SIDE)
     (nest,) = nests.planned(fusion).nests

@@ -135,9 +135,9 @@ def test_loop_values(tmp_path: Path) -> None:
     assert list(array.array("i", made.read_bytes())) == [(n + (1 << 31)) % (1 << 32) - (1 << 31) for n in x]
 
 
-# A while loop's body reads a table whose layout is not row-major, and the two branches of a conditional in it read two
-# more tables; the second branch also reads the body's table. The loop's state is a tuple in a tuple and contains a
-# complex array.
+# The body of a while loop reads a table whose layout is not row-major. The body contains a conditional: each of its two
+# branches reads a table of its own, and the second branch also gets a scalar from the body. The loop's state is a tuple
+# in a tuple and contains a complex array.
 NESTED = f"""HloModule m
 
 even {{

@@ -171,7 +171,7 @@ def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: 
         (kernel,) = target_file(fusions(text, name)[0], target, device).kernels
         whole = name in ("blur0", "blur2", "blur6")
         assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(printed(kernel.report.code.text))) == whole, name
-        edges = [" ".join(printed(edge.text)) for edge in kernel.text.record.edges]    # edges are stored lane by lane, so that no element of a whole line is stored twice
+        edges = [" ".join(printed(edge.text)) for edge in kernel.text.record.edges]    # edges are stored lane by lane, so that they store no element that a whole line stores
         assert edges and all(("++lane) r0[" in edge) == whole for edge in edges), (name, edges)
     agree(texts, target, device, tmp_path, part)
 

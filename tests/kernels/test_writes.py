@@ -156,7 +156,8 @@ e {
 
 
 def test_reads_and_updates_beyond_the_end_are_found() -> None:
-    """Reads and updates beyond the end of an array are found: of a parameter, of scratch, and at the place of an update.
+    """The proof finds reads beyond the end of a parameter or of scratch memory, and updates beyond the end of the
+    updated array.
     """
     (fusion,) = drawn.fusions(SCATTERED)
     made = nests.planned(fusion).nests
