@@ -100,8 +100,8 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
   for (;;) {
     int rest[4][4], choices[4], choose[4] = {0, 0, 0, 0};
-    /* rest[d]: for each word that lane d can receive, the elements that it then still needs; words that are no better
-     * than another word are left out */
+    /* rest[d]: for each word that lane d can receive, the set of elements that lane d still needs afterwards. A word
+     * that is no better than an earlier word is left out. */
     for (d = 0; d < 4; ++d) {
       int j;
       choices[d] = 0;
@@ -179,8 +179,8 @@ static void fill(sett_move_table *a, sett_move_table *b, int kind, int elements)
   }
 }
 
-/* Mark random registers of table `b`, or all registers of some threads, as needing no element. Then mark most registers
- * of table `a` whose elements are no longer needed as empty. */
+/* Mark random registers of table `b`, or all registers of some threads, as needing no element. Some elements in table
+ * `a` are then no longer needed: mark most of their registers as empty. */
 static void thin(const sett_move_table *a, const sett_move_table *b) {
   int threads = a->lanes * a->warps, whole = draw(2), t, r, i;
   for (t = 0; t < threads; ++t) {

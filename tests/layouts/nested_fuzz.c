@@ -1,6 +1,7 @@
-/* Property, for any bytes: reading gives a layout, or an error inside the text. A layout prints to a text that reads
- * back equal and prints the same. element and owner are inverse. A layout that an operation returns passes the check.
- * Run: nested_fuzz [SECONDS [SEED]]. The same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property, for any bytes: parsing them gives a layout, or an error whose position is inside the text. A printed layout
+ * parses to an equal layout, which prints as the same text. The functions element and owner are inverse. A layout that
+ * an operation returns passes the check. Run: nested_fuzz [SECONDS [SEED]]. With -DSETT_LIBFUZZER, libFuzzer can run
+ * it. */
 #include "../../include/sett_nested_layout.h"
 #include "../fuzz.h"
 

@@ -536,9 +536,9 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
 
 /* ---- 6: the same owners ---- */
 
-/* Compare two layouts by the definition. Return 0 (different), 1 (the same owners) or 2 (the same slots too). size 0:
- * each of `subgroups` subgroups has `threads` threads; otherwise there are subgroups * size threads, and thread t is in
- * subgroup t / size. */
+/* Compare two layouts by the definition. Return 0 (different), 1 (the same owners) or 2 (the same slots too). If `size`
+ * is 0, each of `subgroups` subgroups has `threads` threads. Otherwise there are subgroups * size threads, and thread t
+ * is in subgroup t / size. */
 static int same_by_loops(const model *a, const model *b, int subgroups, int threads, int size) {
   static int x[CELLS], y[CELLS];
   int g, t, d, slots, answer = 2;

@@ -1,6 +1,7 @@
-/* Property, for any bytes: reading gives a layout, or an error inside the text. A layout prints to a text that reads
- * back and prints the same, and its values are those of its map. An operation returns an error, or a layout that prints
- * and reads back. Run: notation_fuzz [SECONDS [SEED]]. The same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property, for any bytes: parsing them gives a layout, or an error whose position is inside the text. A printed layout
+ * parses to a layout that prints as the same text. The values of a layout are those of its map. An operation returns an
+ * error, or a layout that can be printed and parsed. Run: notation_fuzz [SECONDS [SEED]]. With -DSETT_LIBFUZZER,
+ * libFuzzer can run it. */
 #include "../../include/sett.h"
 #include "../fuzz.h"
 

@@ -1,8 +1,8 @@
 /* Compare relayouts with the definition of a layout: plain loops transpose an array of element numbers, then pad,
- * reshape and transpose it tile by tile. The loops share nothing with the header but the type of a shape. Pairs of
- * layouts are random, then chosen: with up to three tiles, *, E and L, sizes that divide and sizes that do not, padding
- * that is filled or left, aligned and unaligned addresses, and pieces in any order. Run: relayout_test [PAIRS [SEED
- * [TIMES]]]. */
+ * reshape and transpose it tile by tile. The loops share nothing with the header but the type of a shape. Some pairs of
+ * layouts are written here, the others are random. They have up to three tiles, *, E and L, and sizes that are
+ * multiples of the tiles or not. Padding is filled or left unchanged, addresses are aligned or not, and pieces run in
+ * any order. Run: relayout_test [PAIRS [SEED [TIMES]]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,7 +354,7 @@ int main(int argc, char **argv) {
   };
   long pairs = argc > 1 ? atol(argv[1]) : 20000;
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  /* number of tries of each chosen pair, each with other addresses and pieces */
+  /* number of tries of each pair in `chosen`; every try has other addresses and pieces */
   long times = argc > 3 ? atol(argv[3]) : 4;
   most = 1 << 20;
   for (size_t i = 0; i < sizeof chosen / sizeof *chosen; ++i) check_text(chosen[i][0], chosen[i][1], times);

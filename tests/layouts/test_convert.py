@@ -662,7 +662,7 @@ def empties(count: int, seed: int) -> "list[tuple[str, list[int], list[int]]]":
         for d in reversed(order):
             steps[d], step = step, step * max(dims[d], 2)
         shape = "x".join(map(str, dims))
-        if 1 not in dims:  # a size of 1 has any stride, so the strides would not give the order
+        if 1 not in dims:  # the stride of a size of 1 is arbitrary, so strides would not tell the order of the dimensions
             found.append((f"{shape}@strides({','.join(map(str, steps))})+{rng.choice([0, 3])}", dims, order))
             found.append((f"{chain_text(dims)}:{chain_text(steps)}", dims, order))
         block = rng.choice(["", "T(8,128)", "T(2)"]) if rank > 1 else ""

@@ -156,7 +156,7 @@ def xored(bases: list, outs: int):
 
 
 def inverted(values, dims: "list[int]"):
-    """Return the inverse: from the coordinates at each offset, the offset at each coordinate."""
+    """Return the offset at each coordinate. values: the coordinates at each offset."""
     offsets = np.full(dims, -1)
     offsets[tuple(values.T)] = np.arange(len(values))
     assert (offsets >= 0).all()
@@ -355,9 +355,10 @@ def is_tag(table: Table) -> bool:
 
 
 def may_be_tiles(table: Table) -> bool:
-    """Return whether the values have two properties that all arrays of XLA have: the offsets are distinct, and the
-    digits (see `digits_of`) are nested: each stride is a multiple of the next smaller one, and at least that stride
-    times its digit's size. If tiles do not divide each other, a dimension has no digits, so nothing more is tested.
+    """Return whether the values have two properties that all arrays of XLA have. The offsets are distinct. The digits
+    (see `digits_of`) are nested: each stride is a multiple of the next smaller stride, and at least that stride times
+    the size of that digit. If a dimension has no digits, because its tiles do not divide each other, the second
+    property is not tested.
     """
     if table.values.flat[0] != 0 or table.values.min() < 0 or pieces(table.values) is None or len(np.unique(table.values)) < table.values.size:
         return False
@@ -449,9 +450,9 @@ def covers(table: Table, digits: list) -> bool:
 
 
 def is_mosaic(table: Table) -> bool:
-    """Return whether a TiledLayout of Mosaic has these values. Its tiles allow any order of the digits (see
-    `owner_digits`) that keeps the order within each dimension. So only the digits of the register number, except the
-    fastest, have to be in order.
+    """Return whether a TiledLayout of Mosaic has these values. Its tiles split the dimensions into digits (see
+    `owner_digits`). Lanes, warps and the vector may take any digits. The remaining digits form the register number;
+    those of one dimension must be in order.
     """
     table = three(table)
     if table is None:

@@ -562,8 +562,8 @@ def test_registers_that_hold_nothing(count: int, tmp_path: Path) -> None:
 # ---- from memory to memory ----------------------------------------------------------------------------------------------------------------------------
 
 def draw_array(rng: random.Random, dims: "List[int]", cute: bool) -> "Tuple[str, int]":
-    """Return a random layout in memory. For a oneDNN tag also return the number of its offsets including padding,
-    which a reorder sets to 0; for other layouts return 0.
+    """Return a random layout in memory, and a number: for a oneDNN tag the number of offsets, padding included (a
+    reorder sets the padding to 0), for other layouts 0.
     """
     order, shape = rng.sample(range(len(dims)), len(dims)), "x".join(map(str, dims))
     kind = rng.randrange(4 if cute else 3)
@@ -606,7 +606,7 @@ def test_reorders(tmp_path: Path) -> None:
         tables = [table_of(a), table_of(b)]
         places = [[table.value(at) for at in itertools.product(*map(range, dims))] for table in tables]
         if not text.startswith("reorder "):
-            assert text.startswith("not decided: expected"), (a, b, text)  # the tiles that this layout stands for cannot be written in XLA's notation
+            assert text.startswith("not decided: expected"), (a, b, text)  # a layout with tiles that XLA's notation cannot express
             continue
         size = [max(places[0]) + 1, zeroed or max(places[1]) + 1]
         zeros = zeroed - len(places[1]) if zeroed else 0
@@ -692,7 +692,7 @@ def test_reorder() -> None:
 
 
 def test_no() -> None:
-    """The answer no names the difference, also if the layouts have blocks."""
+    """An answer "no" names the difference, also if the layouts have blocks."""
     a = "{register = [[1]], lane = [[2]], block = [[4]]} -> {d = 8}"
     assert one("move", a, "{register = [[1]], lane = [[2], [4]], block = []} -> {d = 8}") == (1, "no: the numbers of lanes differ: 2 and 4")
     assert one("move", a, "{register = [[1]], lane = [[4]], block = [[2]]} -> {d = 8}") == (

@@ -392,8 +392,8 @@ def test_contractions_peer() -> None:
 
 
 def test_contraction() -> None:
-    """If a contraction has two subgroups along m and four along n, rows from 32 on belong to subgroup 4. A scaled
-    product has two loops over k.
+    """A contraction of 64 x 64 results has two subgroups along m and four along n, so the element in row 32 and column
+    0 belongs to subgroup 4. A scaled product has two loops over k.
     """
     made = answer("contract", "MFMA_F32_16x16x16_F16", "acc", "mnk", "64,64,32", "2,4,1", "0,1").split("\t")[0]
     assert made == short("2,4 2,1 1,1 4,16 4,1 4,1 16,1") and answer("owner", made, "32,0") == "4,0,0"

@@ -150,7 +150,7 @@ def model(chain: list, at):
 
 
 def trimmed(value):
-    """Return a value without the trailing zeros of its coordinates, as the tables of other systems have it."""
+    """Return a value without the trailing zeros of its coordinates. The tables of other systems omit these zeros."""
     if isinstance(value, dict):
         value = coordinate_of(value)
     if isinstance(value, (tuple, list)):
@@ -425,8 +425,8 @@ def exists(value, sizes: "list[int]") -> bool:
 
 @pytest.mark.drawn
 def test_drawn_compositions() -> None:
-    """A composition has the value a(b(i)) at every i, and its shape refines b's. A refusal is right, because no layout
-    has these values, and its witness has the stated value.
+    """A composition has the value a(b(i)) at every i, and its shape refines b's. If a composition is refused, no layout
+    has these values, and the value that the refusal states as a witness is right.
     """
     many = 500 * TIMES
     pairs = list(zip(drawn(many, 5 + SEED, 60) + drawn(many, 6 + SEED, 60, compact=True),
@@ -490,7 +490,7 @@ def test_drawn_laws() -> None:
                 assert got[:size] == values
                 tiler = chain_of(row[1])
                 copies = {model(tiler, i) for i in range(product(tiler[0][0]))}
-                used, gaps = 1, True  # the complement rounds a gap down if a stride does not divide it, so copies may overlap there
+                used, gaps = 1, True  # if a stride is no multiple of `used`, the complement rounds the gap down, and copies may overlap
                 for step, extent in sorted((step, extent) for step, extent in zip(leaves(layout[0][1]), leaves(layout[0][0])) if step and extent > 1):
                     gaps, used = gaps and step % used == 0, step * extent
                 assert len(got) == size * product(tiler[0][0]), (row, said)
@@ -728,8 +728,8 @@ def sized_names(letter: str, bits: int, rng: random.Random) -> "dict[str, int]":
 
 @pytest.mark.drawn
 def test_drawn_linear_dimensions() -> None:
-    """reshape keeps the packed values, sublayout keeps some dimensions' values and has 0 elsewhere, and every other
-    answer equals that of visiting all inputs.
+    """reshape keeps the packed values. sublayout keeps the values of some dimensions and has 0 elsewhere. Every other
+    answer is the one that visiting all inputs gives.
     """
     rng = random.Random(22 + SEED)
     rows = []

@@ -291,8 +291,8 @@ def random_layout(rng: random.Random) -> tuple[str, Index, Index, list[list[Opti
 
 
 def test_positions() -> None:
-    """Laws 2 to 5 for every index and position of random layouts, through the command. tests/layouts/tile_test.c tests
-    thousands of layouts directly.
+    """Laws 2 to 5 of sett_tile.h hold for every index and position of random layouts. The answers come from the
+    command; tests/layouts/tile_test.c calls the functions directly, for thousands of layouts.
     """
     rng = random.Random(11)
     positions = tiled = 0
@@ -453,8 +453,8 @@ def test_peer_numbers() -> None:
 
 
 def test_same_bytes() -> None:
-    """Bitcasts between tiled arrays get the right answer. XLA looks only at minor_to_major; where its answer differs,
-    it is in brackets.
+    """Bitcasts between tiled arrays get the right answer. XLA looks only at minor_to_major. Where XLA's answer differs,
+    a comment in brackets states it.
     """
     cases = [
         ("f32[8,256]{1,0:T(8,128)}", "f32[2048]{0:T(1024)}", "element 257 (row-major) is at position 129"),  # [yes]
@@ -518,7 +518,7 @@ def test_bitcast_as_a_transpose() -> None:
 
 
 def test_outside() -> None:
-    """The error for an index outside names the range of the dimension and has the column of this index."""
+    """The error for an index outside the array names the range of the dimension, and has the column of the index."""
     for words, expected in (
             ("index f32[70,300] 70,0", "1: expected 0 <= index < 70 in dimension 0"), ("index f32[70,300] 3,300", "3: expected 0 <= index < 300 in dimension 1"),
             ("bits f32[70,300] 69,-1", "4: expected 0 <= index < 300 in dimension 1"), ("index f32[3,0] 2,0", "3: expected 0 <= index < 0 in dimension 1"),
@@ -579,9 +579,9 @@ def transposed(sizes: "list[int]", order: "list[int]") -> "tuple[list[int], list
 
 
 def test_orders_of_formats() -> None:
-    """`formats --orders` lists, for each choice of the two most minor dimensions, the cheapest format, fewest bytes
-    first. Each row equals what `formats` says for its order, and states the transpose into this order, with the bytes
-    that it reads and writes.
+    """`formats --orders` has a row for each choice of the two most minor dimensions, with the cheapest format. The rows
+    with the fewest bytes come first. Each row equals the answer of `formats` for an array with this order of
+    dimensions. The row also states the transpose into this order, and the bytes that the transpose reads and writes.
     """
     rng, moves = random.Random(5), 0
     for _ in range(40):

@@ -1,6 +1,6 @@
-/* Property, for any bytes: reading gives a shape, or an error inside the text. A shape prints to a text that reads back
- * equal and prints the same. Positions and indices are inverse. Run: tile_fuzz [SECONDS [SEED]]. The same entry serves
- * libFuzzer with -DSETT_LIBFUZZER. */
+/* Property, for any bytes: parsing them gives a shape, or an error whose position is inside the text. A printed shape
+ * parses to an equal shape, which prints as the same text. The functions from index to position and from position to
+ * index are inverse. Run: tile_fuzz [SECONDS [SEED]]. With -DSETT_LIBFUZZER, libFuzzer can run it. */
 #include "../../include/sett_tile.h"
 #include "../fuzz.h"
 

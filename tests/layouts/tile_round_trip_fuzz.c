@@ -1,7 +1,7 @@
-/* Property, for any valid layout with sizes up to 64 bits: position -> index -> position and index -> position -> index
- * come back, and positions stay inside the footprint. The device plan agrees. Permuting dimensions keeps every byte. A
- * shape has the same bytes as itself. Run: tile_round_trip_fuzz [SECONDS [SEED]]. The same entry serves libFuzzer with
- * -DSETT_LIBFUZZER. */
+/* Property, for any valid layout with sizes up to 64 bits: a position that is converted to an index and back is
+ * unchanged, and so is an index that is converted to a position and back. Positions stay inside the footprint. The
+ * device plan gives the same values. Permuting dimensions keeps every byte. A shape has the same bytes as itself. Run:
+ * tile_round_trip_fuzz [SECONDS [SEED]]. With -DSETT_LIBFUZZER, libFuzzer can run it. */
 #include "../../include/sett_tile.h"
 #include "../fuzz.h"
 

@@ -219,8 +219,8 @@ static sett_tile_shape draw_combined(void) {
   return shape;
 }
 
-/* Return a shape that may have the same bytes: the prime factors of the sizes are divided between the dimensions in
- * another way, and the tiles may differ. */
+/* Return another shape that may have the same bytes as `shape`: the prime factors of the sizes are divided between the
+ * dimensions in another way, and the tiles may differ. */
 static sett_tile_shape relative(const sett_tile_shape *shape) {
   sett_tile_shape other = *shape;
   int64_t dims[12];
@@ -495,7 +495,8 @@ static int check_iterator(void) {
   return a.count > 1;
 }
 
-/* Check slices of arrays that are too large to enumerate, against the plans. */
+/* Check slices of arrays that are too large to enumerate: compare the iterator with sett_tile_element and
+ * sett_tile_position. */
 static void check_large_slices(void) {
   static const char *const pairs[][2] = {
       {"bf16[1099511627776,1024]{1,0:T(8,128)(2,1)}", "bf16[1099511627776,1024]{1,0}"},

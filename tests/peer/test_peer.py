@@ -1,10 +1,11 @@
 """Check every HLO file of other projects with `gen check`: it passes, or it is one of the refused files, with a place in
 the file.
 
-This takes long, so it runs in `ninja test-peer`. There C takes every file. The remaining targets take only a third of
-the files from tests of passes, because these are many and similar, and all files from elsewhere. If a check would take
-too long, the kernels are only compiled, and their maps proved. `ninja test-files` runs every file on every target
-(SETT_ALL). SETT_TARGET selects targets; SETT_PART=n/m selects every m-th file, beginning with the n-th.
+This takes long, so it runs in `ninja test-peer`. There every file is checked in C. The files in the folder `fusions`
+are many and similar, so each of them is checked in at most one more target. All other files are checked in every
+target. If a check would take too long, the kernels are only compiled, and their maps proved. `ninja test-files` checks
+every file in every target (SETT_ALL). SETT_TARGET selects targets; SETT_PART=n/m selects every m-th file, beginning with the
+n-th.
 """
 
 from __future__ import annotations

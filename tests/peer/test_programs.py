@@ -24,7 +24,7 @@ CASES = sorted(path.parent for path in JAX.glob("[op]*/*/about.json"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
 SAMPLE = """carry_rotate3 cond_nested fori_dynamic scan_weights switch_out_of_range update_own_slice while_in_cond complex_loop random_uniform
     qp_12""".split()
-# differences that are allowed: this filter diverges on its input, so it amplifies each rounding
+# results that may differ: the filter "ekf" diverges on its input, so it amplifies each rounding error
 OTHERWISE = {"ekf": "result"}
 
 pytestmark = pytest.mark.skipif(not CASES, reason="no ../shared/peer/jax")

@@ -181,8 +181,8 @@ def c_pow(a: float, b: float) -> float:
 
 
 def guarded(function: Callable[[float], float], pole: "Optional[float]" = None) -> Callable[[float], float]:
-    """Evaluate a function of Python's math, and return what C returns where Python raises an error. pole: the result is
-    -inf.
+    """Return a function that evaluates `function`, a function of Python's math. Where Python raises an error, it
+    returns C's result: infinity for an overflow, -inf at `pole`, otherwise NaN.
     """
 
     def wrapped_function(x: float) -> float:
@@ -559,7 +559,7 @@ def test_bitcast_keeps_memory() -> None:
             g = Graph()
             middle = g.add("bitcast", array(to, *out, layout=out_layout), g.parameter("s16", 2, 3, 4, layout=layout))
             assert run(g, data) == [data]
-            if to == "s16":  # the last index is the last in memory, whatever the layout
+            if to == "s16":  # in every layout the element at the last index is the last one in memory
                 g.add("slice", array(to, *[1] * len(out)), middle, slice=tuple((size - 1, size, 1) for size in out))
                 assert run(g, data) == [[data[-1]]]
     g = Graph()
@@ -755,7 +755,8 @@ def test_function_bounds_are_the_ulps() -> None:
 
 
 def test_bound_of_small_types_only_at_boundaries() -> None:
-    """In bf16 the bound of tanh is one ulp where a float error of 5 ulps crosses a rounding boundary, and 0 elsewhere.
+    """In bf16 the bound of tanh is one ulp if an error of 5 ulps of f32 can cross a rounding boundary of bf16.
+    Otherwise the bound is 0.
     """
     g = Graph()
     g.op("tanh", g.parameter("bf16", 4000))

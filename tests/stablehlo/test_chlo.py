@@ -172,7 +172,9 @@ def samples(op: str, dtype: str, count: int) -> "List[float]":
 
 
 def slack(op: str, x: Any, exact: Any, mp: Any) -> float:
-    """Return the absolute error, in units of the ulp of 1, that is allowed near zeros of the function other than 0."""
+    """Return the absolute error that is allowed near zeros of lgamma and digamma at negative x, in ulps of 1. It is 0
+    for other functions and other x.
+    """
     if op == "lgamma" and x < 0:
         return 4 + 2 * float(abs(mp.loggamma(-x))) if mp.isfinite(exact) else 0
     if op == "digamma" and mp.isfinite(exact) and x < 0:

@@ -289,7 +289,7 @@ def test_sizes_that_do_not_fit() -> None:
 
 
 def test_padding_of_open_sizes() -> None:
-    """Padding amounts may be computed from open sizes, as in jax.export's text."""
+    """Padding amounts may be computed from the sizes of open dimensions (tensor<?xf32>), as in jax.export's text."""
     text = function("%x: tensor<1x1x?x4xf32>, %k: tensor<1x1x2x3xf32>", "tensor<1x1x?x?xf32>",
                     "%c = stablehlo.constant dense<1> : tensor<1x2xi32>",
                     "%s = stablehlo.get_dimension_size %x, dim = 2 : (tensor<1x1x?x4xf32>) -> tensor<i32>",

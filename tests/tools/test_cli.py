@@ -591,7 +591,7 @@ def test_explain_flatten(device: str) -> None:
 
 def test_depfile(tmp_path: Path) -> None:
     """The depfile makes the first output depend on all files that were read (Ninja and CMake want no other outputs). An
-    empty rule for each of these files follows, because Make stops if a file is removed that has no rule.
+    empty rule for each of these files follows. Without the empty rule, Make would stop after the file is removed.
     """
     file = tmp_path / "m.hlo"
     file.write_text(ADD)

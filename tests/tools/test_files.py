@@ -87,8 +87,8 @@ def test_explain_of_several(three: "List[Path]") -> None:
 
 @pytest.mark.peer
 def test_first_command(three: "List[Path]", tmp_path: Path) -> None:
-    """The first command in a fresh copy says that it compiles the library, once even with several processes. The next
-    command says nothing.
+    """The first command in a fresh copy says that it compiles the library. It says so once, even if it starts several
+    processes. The next command says nothing.
     """
     home, there = tmp_path / "sett", ROOT / "build" / "libsett.so"
     for name in ("include", "gen", "templates"):

@@ -573,8 +573,9 @@ for line in sys.stdin:
 
     @pytest.mark.peer
     def test_a_library_that_rounds_at_other_places_is_timed(self) -> None:
-        """A library that computes bf16 ops in f32 differs from the reference by more than a different order of sums can
-        explain, but stays within the bound of --excess-precision. Its time is printed with a mark.
+        """A library that computes bf16 ops in f32 differs from the reference. The difference is larger than a different
+        order of sums can explain, but within the bound of --excess-precision. The library's time is printed with a
+        mark.
         """
         text = """HloModule t
         ENTRY e { x = bf16[64,512] parameter(0)  y = bf16[64,512] parameter(1)  c = bf16[] constant(64)  cs = bf16[64,512] broadcast(c), dimensions={}

@@ -186,7 +186,7 @@ def test_files(measured: layouts.Matrix, tmp_path: Path) -> None:
 
 
 def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If gen refuses a kernel, or a kernel is wrong, its cell states the reason, and the others are measured."""
+    """If gen refuses a kernel, or a kernel is wrong, its cell states the reason. All other kernels are measured."""
     bench_row = {"median_s": 1e-3, "low_s": 1e-3, "high_s": 1e-3, "GBps": 7.0, "share": 0.5, "yardstick": "copy", "bytes": 1 << 25,
                  "share_spread": 0.5, "copy": {"GBps": 14.0, "name": "memcpy"}, "fits_cache": False, "latency_s": 1e-5, "schedule": "", "status": "PASS"}
 
