@@ -487,9 +487,9 @@ SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_
   *other += by * loop->other;
 }
 
-/* From loop `from` outwards, advance the innermost loop that has a further value, and set the loops inside it to 0. Return 0 if there is no such
- * loop. The loops inside `from` must be at 0. A loop ends when its next value leads beyond the array, because all larger values do so, too. The code
- * changes every loop, some by 0, so that compilers keep the loops in registers. */
+/* Of the loops from `from` outwards, advance the innermost loop that has a further value, and set the loops inside it to 0. Return 0 if no loop has a
+ * further value. The loops inside `from` must be at 0. A loop ends when its next value leads beyond the array; then all larger values do, too. On a
+ * device, the code changes every loop, some by 0, so that compilers keep the loops in registers. */
 SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int from, int64_t *index, const int64_t *dims,
                                        int ranks, int64_t *at, int64_t *other) {
   int j, found = 0;
@@ -756,7 +756,7 @@ typedef struct sett_tile_step {
   int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
   int64_t stride;
-  /* the value is less than `limit`: the weight of the digit above or, if there is none, the product of the sizes appended so far */
+  /* the value is always less than `limit`. This is the weight of the next higher digit or, if there is none, the product of the sizes appended so far */
   int64_t limit;
   int64_t count; /* number of values of the digit */
 } sett_tile_step;
@@ -1050,9 +1050,9 @@ SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, 
 /* Return 1 if all dimensions that are more major than dimension dim have size 1. Return 0 if there is no dimension dim. */
 SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* Write the shape without tiles, then the shape in every TPU format for the bits of its elements in memory, each with its padding. The 1-bit format of
- * pred has E(1); the other formats have the E of the shape. No format has L. Dimensions, minor_to_major, S, SC and M are those of the shape. Return the
- * number of formats, which is at most SETT_TILE_FORMAT_COUNT, and 0 if the shape is failed or no array. */
+/* Write the shape without tiles, then the shape in each TPU format for elements of its number of bits in memory, each with its fraction of padding. The
+ * 1-bit format of pred has E(1); the other formats have the E of the shape. No format has L. Dimensions, minor_to_major, S, SC and M are those of the
+ * shape. Return the number of formats, which is at most SETT_TILE_FORMAT_COUNT, and 0 if the shape is failed or no array. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
@@ -2751,8 +2751,9 @@ SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, cons
 
 /* ---- bodies: relations ------------------------------------------------------------------------------------------ */
 
-/* The position of element k, in row-major order, as a sum of digits: k is the sum of digit * weight, each digit as large as possible under the weight
- * above, and the position is the sum of digit * stride. Weights descend; because of partial tiles, a weight need not divide the weight above it. */
+/* The position of element k (in row-major order) by the digits of k. k is the sum of digit * weight; the digits of larger weights are taken first, each
+ * as large as possible. The position is the sum of digit * stride. Weights descend. Because of partial tiles, a weight need not divide the next larger
+ * weight. */
 typedef struct settp_tile_chain {
   int32_t count;
   int64_t elements;
@@ -2859,7 +2860,7 @@ SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const
     settp_tile_chain_at(a, k, &run);
     settp_tile_chain_at(b, k, &other);
     if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
-    /* the positions of a run are linear, so comparing two elements decides it. Element k + 1 may already be in the next run */
+    /* the positions of a run are linear, so comparing two elements decides the run. Element k + 1 may already be in the next run */
     k += other < run ? other : run;
   }
   return answer;

@@ -1,5 +1,5 @@
-"""Put the repository's root on sys.path for every test. pytest itself adds the folder of the test and this folder, which
-has the code that tests of several folders share.
+"""Put the repository's root on sys.path for every test. pytest itself adds the folder of the test and this folder. This
+folder has code that tests of several folders share.
 """
 
 import gc

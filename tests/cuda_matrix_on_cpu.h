@@ -3,10 +3,13 @@
  * The only source is the PTX manual, in its sections on mma, ldmatrix, cp.async and wgmma. It defines which lane and register
  * holds which element, which bytes each lane reads, and when a copy has arrived. Sums are added in the order of k.
  *
- * FAULTS, in addition to those of cuda_on_cpu.h: an address that is not aligned to the access; a copy of a size that does
- * not exist; a wgmma whose thread has not fenced its copies or its registers, or whose descriptor is outside the launch's
- * shared memory or of a kind that these kernels do not use. A copy arrives only when its thread waits for its group, so a
- * missing wait leaves poison. A wgmma reads and adds when its group is waited for. */
+ * FAULTS, in addition to those of cuda_on_cpu.h:
+ *   - an address that is not aligned to the access
+ *   - a copy of a size that does not exist
+ *   - a wgmma of a thread that has not fenced its copies or its registers
+ *   - a wgmma with a descriptor that is outside the launch's shared memory, or of a kind that these kernels do not use
+ * A copy arrives only when its thread waits for its group, so a missing wait leaves poison. A wgmma reads and adds when
+ * its thread waits for its group. */
 #ifndef SETT_CUDA_MATRIX_ON_CPU_H
 #define SETT_CUDA_MATRIX_ON_CPU_H
 

@@ -27,7 +27,7 @@ static void check(int good, const char *what) {
   printf("FAIL %s\n", what);
 }
 
-/* ---- a random graph: the op of value v has operands below v ---- */
+/* ---- a random graph: the operands of value v are values with lower numbers ---- */
 
 typedef struct {
   int64_t dims[RANK], numbers[2][RANK]; /* numbers: the integers in the op's attributes */

@@ -1,7 +1,7 @@
 """Compare the sizes of simplified maps with those that the tests of other systems expect.
     python3 tests/algebra/test_sizes.py [--rows REGEX] [--sett COMMAND] [--all]
 
-This prints a line for each class of rows, then each row that is wrong, larger than expected or not decided equal.
+This prints a line for each class of rows, then each row that is wrong, larger than expected or not proved equal.
 --rows selects rows by name, --sett names another command than build/sett, --all also prints the rows that are equal
 or smaller.
 
@@ -183,7 +183,7 @@ def random_maps(command: str, wanted: str) -> "list[Row]":
 
 
 def report(title: str, rows: "list[Row]", every: bool, out: "list[str]") -> None:
-    """Add to `out` the counts for each class of rows, then the rows that are larger, wrong or not decided equal (all
+    """Add to `out` the counts for each class of rows, then the rows that are larger, wrong or not proved equal (all
     rows if `every`).
     """
     classes: "dict[str, list[Row]]" = {}

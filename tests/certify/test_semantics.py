@@ -400,8 +400,8 @@ def test_sums_pass_between_launches(tmp_path: Path, first: str, second: str, kin
     ("if (p0[g * 16] > 1.0f) s0[g] = p0[g];", "not proved"),        # data decide which work-groups write
 ])
 def test_a_launch_that_writes_some_sums_again(tmp_path: Path, between: str, kind: str) -> None:
-    """The last launch is proved to read the sums of the first launch only if the launch between them surely writes
-    nothing to their array.
+    """The last launch is proved to read the sums of the first launch only if the launch between them is
+    proved to write nothing to the array of the sums.
     """
     meant = launched(tmp_path, [(FIRST, 1), (between, 1), (SECOND, 16)])
     assert (meant[-1].kind == "proved") == (kind == "proved"), [each.text() for each in meant]
@@ -418,7 +418,9 @@ def test_a_launch_that_writes_some_sums_again(tmp_path: Path, between: str, kind
     ("-p0[i ^ 1]", "s0[g * 16] = -p0[g * 16];", "not proved"),
 ])
 def test_a_launch_that_writes_some_elements_again(tmp_path: Path, first: str, between: str, kind: str) -> None:
-    """An element of an array may have the value of any earlier launch, unless a later launch writes the whole array."""
+    """A launch that writes the whole array replaces the values of earlier launches. After a launch that writes only some
+    elements, each element may have its value or an earlier one.
+    """
     hlo = "  x = f32[4,16] parameter(0)\n  ROOT y = f32[4,16] negate(x)\n"
     bodies = [(f"s0[i] = {first};", 16), *([(between, 16)] if between else []), ("r0[i] = s0[i];", 16)]
     meant = launched(tmp_path, bodies, hlo, 256)

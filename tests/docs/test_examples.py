@@ -28,7 +28,7 @@ class Run(NamedTuple):
 
 def runs(folder: str) -> "List[Run]":
     """Return the blocks of commands in a README. The line `Needs ..` before a block names what its commands require.
-    The output of the commands is the next block of text; several blocks of commands may have it in common.
+    The output of the commands is the next block of text. Several blocks of commands may share one block of output.
     """
     found, needs = [], []
     text = (EXAMPLES / folder / "README.md").read_text()
@@ -110,8 +110,8 @@ def test_threads_have_work() -> None:
 
 @pytest.mark.peer
 def test_arrays_are_checked(tmp_path: Path) -> None:
-    """from_jax/kernel.py refuses arrays with which a kernel would access other memory: a wrong number of arrays, type,
-    shape, order or start.
+    """from_jax/kernel.py refuses arrays with which a kernel would access other memory: a wrong number of arrays, or an
+    array of a wrong type, shape, order or start address.
     """
     missing(["cc", "numpy"])
     program = tmp_path / "program.py"

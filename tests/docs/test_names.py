@@ -87,7 +87,9 @@ def test_lists_are_read() -> None:
 
 @pytest.mark.parametrize("compiler", ["cc", "c++", "clang", "clang++"])
 def test_macros_of_others(compiler: str) -> None:
-    """The headers are unchanged if names that other headers define, and all words in capitals, are macros."""
+    """The preprocessed headers do not change if the names that other headers define, and all words in capitals, are
+    macros.
+    """
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     text = preprocessed(compiler, []).splitlines()

@@ -231,7 +231,8 @@ class Checks(unittest.TestCase):
             self.assertEqual(int(message.split(":")[0]), self.text(row).count("\n") - 1, row)
 
     def test_inferred_shapes(self) -> None:
-        """If an op determines the shape of its result, the text may leave the shape out, and the reader infers the same.
+        """If an op determines the shape of its result, the text may leave the shape out, and the reader infers
+        the same shape.
         """
         needed = {"convert", "iota", "broadcast", "reshape", "bitcast", "bitcast-convert"}
         for row in self.rows(self.GOOD):

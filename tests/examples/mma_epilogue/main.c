@@ -32,7 +32,7 @@ int main(void) {
   int held = (int)owner[9 * COLUMNS + 6];
   printf("C[9,6] is c%d of thread %d\n", held % REGISTERS, held / REGISTERS);
 
-  /* One map from the thread and its registers to the position in matrix C, in elements from the fragment's first. */
+  /* One map from the thread and its registers to the position in matrix C, counted from the fragment's first element. */
   sett_map store = sett_map_simplify(&arena, sett_nested_address(&arena, &accumulator, &c));
   if (store.kind == SETT_MAP_FAILED) {
     fprintf(stderr, "error: %s\n", sett_message(store.error));
@@ -58,8 +58,8 @@ int main(void) {
   printf("float:  %lld sectors of 32 bytes, %lld would do\n", (long long)one.transactions, (long long)one.least);
   printf("float2: %lld sectors of 32 bytes, %lld would do\n", (long long)two.transactions, (long long)two.least);
 
-  /* Print what the kernel needs: the narrowest integer type for the address, and the address as a C expression. It is
-   * an index of an array of float2. */
+  /* Print what the kernel needs: the narrowest integer type for the address, and the address as a C expression. The
+   * address is an index of an array of float2. */
   sett_map_print_c(&arena, wide, SETT_MAP_ANY_TYPE, text, sizeof text, &error);
   puts(text);
   return error || one.error || two.error;

@@ -17,8 +17,8 @@ static sett_tile_plan tiled_plan, rows_plan;
 static sett_tile_iterator elements;
 static sett_relayout_plan to_rows;
 
-/* Return the bf16 that is nearest to a number; of two equally near ones, the even one. A NaN stays a NaN. The bits of a
- * bf16 are the upper half of those of a float with the same value. */
+/* Round a number to the nearest bf16; if two are equally near, to the one whose last bit is 0. A NaN stays a NaN. The
+ * bits of a bf16 are the upper half of the bits of a float with the same value. */
 static uint16_t bf16(float number) {
   uint32_t bits;
   memcpy(&bits, &number, sizeof bits);
