@@ -177,8 +177,9 @@ def pad_words(padding: "Sequence[Tuple[int, int, int]]") -> "List[str]":
 
 
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
-    """Return the trip counts of an op's loops: over the dimensions that a reduce combines, over the elements of a
-    window, over the input features of a group, or over contracted dimensions.
+    """Return the trip counts of an op's loops. The loops of a reduce go over the reduced dimensions, those of a dot
+    over the contracted dimensions, and those of a window over its elements. A convolution has also a loop over the
+    input features of a group.
     """
     attributes = instruction.attributes
     if instruction.opcode == "reduce":
@@ -273,9 +274,7 @@ class IndexRead(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A runtime variable whose value is a scalar: the name, the scalar, and the largest value. The scalar is clamped to
-    0 .. last.
-    """
+    """A runtime variable whose value is the scalar `operand`, clamped to 0 .. last."""
 
     name: str
     operand: Instruction
@@ -283,8 +282,8 @@ class Start(NamedTuple):
 
 
 def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
-    """Return a map, and the reads of the map's runtime variables. The map goes from the op's output index to the index
-    in the operand that is read at run-time indices.
+    """Return the map from the op's output index to an operand's index, and the reads of the map's runtime variables.
+    The operand is the one that the op reads at run-time indices.
     """
     opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
     operand = RUNTIME[opcode]
@@ -468,7 +467,8 @@ class Partition:
         return self._reads[key]
 
     def home(self, read: Read, region: Region) -> Region:
-        """Return the region in which the value of a read is computed: `region`, or, for a scalar, the function's body.
+        """Return the region in which the value of a read is computed. It is `region` or, if the value is a scalar, the
+        function's body.
         """
         return region if read.source.shape.leaves()[read.output].dims else region.function.body
 

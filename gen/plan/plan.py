@@ -125,8 +125,8 @@ def leads(instruction: Instruction) -> bool:
 
 
 def same_place(read: Read, shape: Shape) -> bool:
-    """Return true if the computation of element p of an array of `shape`, counted in memory order, reads exactly
-    element p of the value, also counted in memory order.
+    """Return true if element p of an array of `shape` is computed from element p of the value that is read, for every
+    p. In both arrays, elements are numbered in memory order.
     """
     source = read.source.shape.leaves()[read.output]
     if read.map == EMPTY or source.elements != shape.elements:
@@ -138,8 +138,8 @@ def same_place(read: Read, shape: Shape) -> bool:
 
 def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
            ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """Return the reads of the values in `ends`. Each read comes with true if it is unconditional and in the kernel's
-    own body, and with false if it is under a condition or in a function that the body calls.
+    """Return the reads of the values in `ends`. Each read comes with a flag. The flag is true if the kernel's own body
+    makes the read unconditionally. It is false if the read is under a condition or in a function that the body calls.
     """
     partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
     return [(read, function is partition.entry and region is function.body) for function in partition.functions
@@ -223,8 +223,8 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
-    """Return a Reduction that computes the given reduces and the results of `nest`. sides: nests whose results the same
-    pass writes.
+    """Return the nest as a Reduction. heroes: the reduces that it computes. sides: nests whose results the same pass
+    writes.
     """
     computation, cuts = nest.partition.computation, nest.partition.cuts
     space = heroes[0].operands[0].shape

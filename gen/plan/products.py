@@ -76,8 +76,9 @@ TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "
 
 @dataclass(frozen=True)
 class Sides:
-    """The dimensions of a product's operand: batch dimensions, contracted dimensions, and `kept`, the others, which
-    become dimensions of the result. For a convolution, they are the dimensions of its filter (the right operand).
+    """The dimensions of a product's operand: batch dimensions, contracted dimensions, and all others (`kept`). The
+    result has the kept dimensions too. For a convolution, all of these are dimensions of the filter (the right
+    operand).
     """
 
     batch: Tuple[int, ...]
@@ -461,9 +462,9 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value from which tiles load the operand `value`. kind: the type in which they add. If the operand is a
-    conversion that tiles make while they load, return the value before the conversion. Return None if tiles cannot load
-    values of the operand's type.
+    """Return the value that tiles load. It is the operand `value` or, if that is a conversion that tiles make while
+    they load, the value before the conversion. Return None if tiles cannot load the operand's type. kind: the type in
+    which tiles add.
     """
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
@@ -692,9 +693,10 @@ def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
            panels: Panels) -> Instruction:
-    """Return the operand that is read in vectors (units) along its dimension j, of size `size`. It is read in place if
-    these vectors are contiguous in memory, and the product has few rows, or a small operand and not too many rows. It
-    is also read in place if its elements already have the order of a panel. Otherwise, it is copied to panels.
+    """Return the operand that is read in vectors (units) along its dimension j, of size `size`. The operand is copied
+    to panels, except in two cases. In both cases, these vectors are contiguous in memory. In the first case, the
+    product has few rows, or it has not too many rows and the operand is small. In the second case, the operand's
+    elements already have the order of a panel.
     """
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
@@ -715,8 +717,8 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
 # ---- products of groups of narrow numbers ----
 
 def narrow_type(dtype: str, sums: str) -> str:
-    """Return the type that a machine multiplies in groups, to which numbers of type `dtype` are converted without loss.
-    sums: the type of the sum. Return "" if there is no such type.
+    """Return a type that a machine multiplies in groups, and that represents all numbers of type `dtype`. sums: the
+    type of the sum. Return "" if there is no such type.
     """
     if sums == "f32":
         return "bf16" if dtype == "bf16" else ""
@@ -1068,7 +1070,7 @@ def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Ins
 
 def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
     """Return the index of the operand that has the result's contiguous dimension, and this dimension in the operand.
-    Return None if it is a batch dimension.
+    Return None if the result's contiguous dimension is a batch dimension.
     """
     at = next((d for d in product.shape.minor_to_major if product.shape.dims[d] > 1), None)
     if at is None:

@@ -93,8 +93,8 @@ class Rows(Nest):
         )
 
     def iteration_space(self) -> "Optional[IterationSpace]":
-        """Return the positions, split into mixed-radix digits along which all accesses have constant strides. The first
-        access is the map to the row. The maps to the totals of `columns` follow, and then the reads and writes.
+        """Return the positions, split into mixed-radix digits along which all accesses have constant strides. The
+        accesses are the map to the row, the maps to the totals of `columns`, and the reads and writes, in this order.
         """
         maps = [MemoryMap("row", True, 0, 0, self.row_of)]
         maps += [MemoryMap("column", True, 0, 0, column_of) for column_of in self.column_of]
@@ -144,7 +144,9 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
 
 
 def alone(nest: Nest, cuts: "Dict[Instruction, int]") -> "Optional[Rows]":
-    """Return a reduction as a stage over its rows; None if it is no reduction that stages support."""
+    """Return a nest of a single stage, which computes a reduction over its rows. Return None if stages do not support
+    the reduction, or if `nest` is no reduction.
+    """
     return _rows(nest.name, [nest], cuts) if isinstance(nest, Reduction) and _plain(nest) else None
 
 
@@ -365,7 +367,7 @@ class _Stages:
     """Builds the stages that some nests form together.
 
     columns: the reductions across rows.
-    level: for each reduce, the index of its stage.
+    level: for each reduce, the number of its stage, counted from 1.
     places: for each value that is kept in registers, the map from an index of the space to the value's index.
     """
 
@@ -464,7 +466,8 @@ class _Stages:
         return compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(totals)))
 
     def _deepest(self, partition: Partition) -> int:
-        """Return the index of the last stage whose totals a partition reads; 0 if it reads none."""
+        """Return the number, counted from 1, of the last stage whose totals a partition reads; 0 if it reads no totals.
+        """
         return max((self.level[read.source] for f in partition.functions for read, _ in reads_of(partition, f)
                     if read.source in self.level), default=0)
 
@@ -611,7 +614,7 @@ def _inside(entry: Entry) -> "List[Region]":
 
 
 def _uses(partition: Partition) -> "List[Tuple[Read, Optional[Instruction]]]":
-    """Return the reads in a partition's body, each with the op that reads, or None for the read of a root."""
+    """Return the reads in a partition's body. Each comes with the op that reads, or with None if a root is read."""
     reads: "List[Tuple[Read, Optional[Instruction]]]" = [(partition.root_read(root), None) for root in partition.roots]
     for region in regions(partition.entry.body):
         for entry in region.entries:

@@ -49,7 +49,7 @@ class Scan(Nest):
     heroes: the scans, all along the same dimension and in the same direction.
     inputs: computes the operands of the scans at the nest's index.
     epilogue: computes the results from the values of the scans.
-    steps: computes both, the results first.
+    steps: computes the results and then the operands.
     inits: computes the initial values of the scans.
     outer, size, below: the product of the sizes of the slower dimensions in memory, the size of the scan's dimension,
         and the product of the sizes of the faster dimensions.
@@ -67,7 +67,7 @@ class Scan(Nest):
 
 
 def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
-    """Return the nest as a Scan, which computes the given scans."""
+    """Return the nest as a Scan. heroes: the scans that it computes."""
     of, leaf = prefix(heroes[0]), heroes[0].shape.leaves()[0]
     assert of is not None
     computation, cuts, index = nest.partition.computation, nest.partition.cuts, nest.partition.entry.index

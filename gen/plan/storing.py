@@ -36,7 +36,7 @@ class Evaluation(NamedTuple):
     """The decision about a value that may be stored.
 
     reads: the number of reads in all.
-    evaluations: the number of times that an element of the value is computed.
+    evaluations: the number of computations of single elements in all.
     stored: true if the value is stored.
     saved: the nanoseconds that storing this value saves, with all other decisions unchanged.
     """
@@ -265,7 +265,7 @@ class Evaluations(Partition):
         for function in self.functions:
             for callee, weight in self.work[function].reads.items():
                 readers.setdefault(callee, {})[function] = weight
-        # for each function: the time of one call, with its calls of functions whose values are not stored
+        # for each function: the time of one call, including calls of functions whose values are not stored
         time: "Dict[Function, float]" = {}
         entries: "Dict[Function, int]" = {}
         repeated: "Dict[Function, int]" = {}

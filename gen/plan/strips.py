@@ -62,8 +62,8 @@ def joined(nests: "Sequence[Nest]", panels: Panels, cuts: "Dict[Instruction, int
         rows = (middle if isinstance(middle, Rows) else alone(middle, cuts)) if producer else None
         if rows is None or producer is None or rows.columns:
             continue
-        # Keep the product and a single reduction apart if a row fits in one unit (a vector of adjacent columns). The
-        # product then computes few sums along a large matrix, in blocks that are larger than a strip.
+        # Do not combine a product with a single reduction if a row fits in one unit (a vector of adjacent columns).
+        # Such a product computes few sums along a large matrix; its blocks are larger than a strip.
         if rows is not middle and rows.space.elements // rows.rows.elements <= producer.unit:
             continue
         consumer = next((nest for nest in products if _feeds(middle, nest, nests)), None)
@@ -103,8 +103,8 @@ def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Pa
     """Return one nest that executes several nests strip by strip: a few neighbouring rows at a time. Return None if the
     rows of a strip are not neighbours in every nest, or if a strip is too large for the caches.
 
-    chain: the nests, each of which reads what the nest before it writes.
-    rows: the second nest of the chain, as stages.
+    chain: the nests in order; each reads the results of the nest before it.
+    rows: the second nest of the chain, divided into stages.
     """
     producer = chain[0]
     assert isinstance(producer, Contraction)

@@ -242,7 +242,8 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
     """Return the operands of a product with their strides along each digit; None if a stride is not constant.
 
     at: the map from the position in the result to the product's index.
-    splits: further maps from the position in the result. The digits are fine enough for `at` and these maps.
+    splits: further maps from the position in the result. The position is split into digits at the divisors that occur
+        in `at` and in these maps.
     """
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, identity(dot.shape.dims))], nest.name,
                     dot.shape.dims, INLINE, nest.partition.cuts)
@@ -297,7 +298,7 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
     batch = [d for d, by in zip(found.digits, moved) if by[0] == by[1]]
     if not of[0] or not of[1]:
         return None
-    # the columns are on the side whose elements are closer together in the result
+    # of the two operands, the columns belong to the one whose last digit has the smaller stride in the result
     order = (1, 0) if of[0][-1].position < of[1][-1].position else (0, 1)
     conditions = tuple(condition._replace(operand=order[condition.operand]) for condition in found.conditions)
     return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),

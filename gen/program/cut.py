@@ -55,7 +55,7 @@ class _Cut:
 
     steps: the computation's steps, in order.
     levels: for each op, the number of steps that must run before it.
-    read: the parameters and the results of steps that are read.
+    read: those parameters and results of steps that are read.
     """
 
     def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Optional[Array]]",

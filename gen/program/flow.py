@@ -176,8 +176,8 @@ def _keep_updated(program: Program, steps: "List[Step]") -> None:
 
 
 def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
-    """Return the indices of the arguments by which a launch reads an array that it also updates through another
-    argument. An element that is read there may have been overwritten already.
+    """A launch updates `operand` in place. Return the indices of the other arguments through which it reads `operand`.
+    An element that it reads there may have been overwritten already.
     """
     assert isinstance(launch.kernel, Kernel)
     updated = {(of.role, of.number) for of in launch.kernel.nest.aliases.values()}

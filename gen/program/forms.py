@@ -8,8 +8,8 @@ from gen.hlo import Computation, Instruction
 
 
 def form(computation: Computation) -> Any:
-    """Return a value that represents what a computation computes. If the values of two computations are equal, they
-    compute the same, whatever names they use.
+    """Return a value that represents what a computation computes. Two computations with equal values compute the same
+    results, whatever names they use.
     """
     numbers = {instruction: n for n, instruction in enumerate(computation.instructions)}
     assert computation.root is not None

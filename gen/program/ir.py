@@ -33,7 +33,7 @@ class Call:
 
     operands, results: the arrays of the fusion's parameters and results, with tuples flattened. An operand is None if
         the fusion does not read it.
-    kept: scratch buffers of the fusion, by index, that are stored in arrays of the program.
+    kept: for each scratch buffer that is an array of the program, by the buffer's index, this array.
     """
 
     fusion: Fusion

@@ -67,7 +67,7 @@ def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
 
 
 def _check(program: Program, name: str, array: Array) -> None:
-    """Raise BuildError if an array cannot have a leading dimension that the caller passes."""
+    """Raise BuildError if the caller cannot pass a leading dimension for an array."""
     shape, whole = array.shape, program.whole
     number = program.params.index(array) if array in program.params else -1
     result = program.results.index(array) if array in program.results else -1

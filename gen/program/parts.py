@@ -56,8 +56,8 @@ def parts_of(fusion: Fusion, plan: Planned) -> List[Part]:
 
 
 def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
-    """Return the values of the fusion that a scratch buffer still holds after all nests have run, in the layout that
-    the fusion gives them. Each comes with its buffer.
+    """Return the values of the fusion that scratch buffers still hold after all nests have run, each with its buffer.
+    Values that are stored in another layout than the fusion's are left out.
     """
     known = {i.name: i for i in fusion.computation.instructions}
     inner = {buffer for nest in plan.nests for buffer in nest.inner}

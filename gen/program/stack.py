@@ -1,8 +1,8 @@
 """Estimate the stack that a C program for small machines needs: its arrays, and room for all other variables.
 
-All arrays are added up, because a compiler may give each of them memory of its own. Other variables count 8 bytes each,
-for the kernel that has most of them. A compiler that does not optimise keeps every variable in memory; other compilers
-keep most of them in registers.
+All arrays are added up, because a compiler may give each of them memory of its own. Other variables count 8 bytes each;
+only those of the kernel with the most variables are counted. A compiler that does not optimise keeps every variable in
+memory; other compilers keep most of them in registers.
 """
 
 from __future__ import annotations

@@ -299,7 +299,7 @@ def quotient(x: Parts, y: Parts) -> Parts:
     high, low, up = (2.0**126, 2.0**-102, 2.0**47) if single else (2.0**1022, 2.0**-969, 2.0**105)
 
     def extreme(p: Real, q: Real) -> Parts:
-        """Return two predicates: whether one of `p` and `q` is large, and whether both are small."""
+        """Return two predicates. The first is true if `p` or `q` is large, the second if both are small."""
         return (abs(p) >= high) | (abs(q) >= high), (abs(p) <= low) & (abs(q) <= low)
 
     (large, small), (much, little) = extreme(a, b), extreme(c, d)

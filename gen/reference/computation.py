@@ -118,7 +118,7 @@ def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None
 
 def parameter_arrays(e: Emitter, parameter: Instruction, shape: Shape, given: Argument) -> List[Array]:
     """Return the arrays of a leaf of a parameter. If the leaf is complex, packed, or not row-major in memory, add a
-    step that copies it to row-major arrays: one, or one for each part of a complex array.
+    step that copies it to a row-major array. A complex leaf is copied to two arrays, one for each part.
     """
     name, dtype = parameter.name, table.TABLE[shape.dtype].part or shape.dtype
     if is_row_major(shape) and dtype == shape.dtype and dtype not in PACKED:

@@ -35,7 +35,7 @@ static void row_major(int rank, const dnnl_dim_t *dims, dnnl_dim_t *strides)
   for (int i = rank - 1; i >= 0; stride *= dims[i--]) strides[i] = stride;
 }
 
-/* Describes both arrays of a transpose with the result's dimensions; the operand's strides are permuted to that
+/* Describes both arrays of a transpose by the result's dimensions. The operand's strides are permuted to their
  * order. */
 static int layouts(const struct operation *op, int reduces)
 {
