@@ -6884,8 +6884,8 @@ SETT_INLINE int settp_map_bit_has(const settp_map_engine *e, int32_t bit, int nu
   return settp_map_set_has(e->bits->set + bit / 2, number);
 }
 
-/* Split a value that was read as bits into fields whose exclusive or is the value, except that some bits are inverted. Return the number of fields,
- * or -1. */
+/* Split a value that was read as bits into fields. The value is the exclusive or of the fields, except that some bits may be inverted. Return the
+ * number of fields, or -1 if there are too many or a sign bit does not fit in a field. */
 SETT_INLINE int settp_map_fields(settp_map_engine *e, const settp_map_reading *r, settp_map_field *field) {
   int fields = 0, j, i, n;
   for (j = 0; j <= r->width; ++j)
@@ -6942,8 +6942,8 @@ SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, in
   return n;
 }
 
-/* P7: print bits lo .. hi - 1 of the exclusive or of fields and a number, divided by 2^lo. If several fields have bits below lo, these bits are cut
- * off their exclusive or in one operation, not off each field. The same holds for bits from hi on. */
+/* P7: print bits lo to hi - 1 of the exclusive or of fields and a number, divided by 2^lo. If several fields have bits below lo, these bits are cut off
+ * once, from the exclusive or of the fields, not from each field. The same holds for bits from hi on. */
 SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field *field, int fields, int64_t number,
                                            int lo, int hi, sett_expr *out) {
   sett_expr expr[SETTP_MAP_FIELDS_MAX], x;
@@ -7091,7 +7091,8 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
   return best_left;
 }
 
-/* Print a form again as an exclusive or of another print with a number, if that is shorter. Return the number of nodes. */
+/* Print the form l again, with an exclusive or in it (P7), and replace *expr if the new print has fewer nodes. `nodes` is the number of nodes of *expr.
+ * Return the number of nodes of the result. */
 SETT_INLINE int32_t settp_map_print_flipped(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   settp_map_part part;
   int32_t left = settp_map_fold_xor(e, l, &part, 1), more = 0;
@@ -7139,7 +7140,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
   }
 }
 
-/* Return the number of symbols of k times a text that has `own` symbols, as a summand that is not the first. */
+/* Return the number of symbols of the summand k * (a text of `own` symbols), with the sign in front of it. */
 SETT_INLINE int32_t settp_map_term_symbols(int64_t k, int32_t own) {
   return k ? own + 1 + (k == 1 || k == -1 ? 0 : 2) : 0;
 }
@@ -7399,8 +7400,8 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
-/* Split the form `rest` into factor * moved + left, where `moved` is added to k * leaf at every leaf. settp_map_lattice_amount chooses the amounts;
- * see there for `how`. Return 0 if a number is too large. */
+/* Split the form `rest` into factor * moved + left. The form `moved` is added at every leaf, which becomes k * leaf + moved. settp_map_lattice_amount
+ * chooses the coefficients of `moved`; `how` is explained there. Return 0 if a number is too large. */
 SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
                                          settp_map_share *out) {
   int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
@@ -7695,7 +7696,7 @@ typedef struct settp_map_domain {
   int found;       /* number of sample points, or SETTP_MAP_NONE if they were not drawn */
 } settp_map_domain;
 
-/* Return 1 if the map already has this domain: the same bounds, and as constraints exactly `out` and the residue classes of the domain. */
+/* Return 1 if the map already has this domain: its bounds are the same, and its constraints are exactly `out` and the residue classes of the domain. */
 SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map, const settp_map_domain *d,
                                       const sett_map_constraint *out, int n) {
   sett_map_constraint c;
@@ -7972,7 +7973,7 @@ SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *
     y = settp_map_lin_interval(e, side[!j]);
     if (op == SETTP_MAP_MAX ? y.hi > *hi || (r.lo < *lo && y.hi >= *lo) : y.lo < *lo || (r.hi > *hi && y.lo <= *hi))
       continue;
-    /* the bound of the minimum or maximum holds anyway, so it does not narrow x: take x's own bound */
+    /* if p satisfies a bound everywhere, this bound does not narrow x: replace it by x's own bound */
     if (r.lo >= *lo && x.lo < *lo) *lo = x.lo;
     if (r.hi <= *hi && x.hi > *hi) *hi = x.hi;
     return side[j];
@@ -8249,9 +8250,9 @@ SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r,
   return settp_map_lin_shrink(e, rest, g, settp_map_floor(low, g));
 }
 
-/* C8: simplify a constraint by another constraint that remains. Let y be s times the form of the other constraint, with y in [low, high] and high -
- * low < g. Then g * A + y in [lo, hi] becomes A in an interval. Quotients in A are freed from y as in R0. Return 0 if this does not apply or is not
- * cheaper. */
+/* C8: simplify the constraint that g * A + y is in [lo, hi] by another constraint that remains. y is s times the form of the other constraint, so y is
+ * in an interval [low, high]. If high - low < g, the first constraint becomes a constraint on A alone. y is also removed from the quotients in A, as in
+ * R0. Return 0 if this does not apply or is not cheaper. */
 SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other,
                                        int64_t s) {
   sett_map_interval y = settp_map_interval_divide(settp_map_interval(other->lo, other->hi), s);
@@ -8395,8 +8396,9 @@ SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work)
   return done < work ? work - (int32_t)done : 0;
 }
 
-/* Simplify all bounds and constraints until nothing changes. `d` receives bounds and residue classes, `out` the constraints that remain. Return their
- * number, or -1. *e is then the engine of the last round, and *known has its facts about the nodes of the constraints. */
+/* Simplify all bounds and constraints until nothing changes. `d` receives bounds and residue classes, `out` the constraints that remain. Return the
+ * number of these constraints, or -1 if the domain is empty or there is an error. After the call, *e is the engine of the last round. *known has the
+ * facts of this engine about the nodes of the constraints; known->lin is NULL if they can no longer be found. */
 SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
                                 sett_map_constraint *out, settp_map_engine *e, settp_map_nodes_known *known,
                                 int *error) {
@@ -8648,7 +8650,7 @@ SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, in
 SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   int32_t x;
   int j;
-  /* the dimension is in no form and in no fact, so nothing can make it equal to l */
+  /* if the dimension occurs in no form and in no fact, l cannot be equal to it */
   if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_MAP_NONE;
   x = settp_map_lin_variable(e, i);
   if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_map_lin_affine(e, l) && settp_map_lin_affine(e, x)))
@@ -8727,7 +8729,7 @@ SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *e
   return found;
 }
 
-/* Return 1 if two atoms of a list have the same values at the samples, up to a factor and a constant. */
+/* Return 1 if, for two atoms x and y of a list, x + y or x - y has the same value at all samples. */
 SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *list, int32_t count) {
   int32_t i, j;
   for (i = 1; i < count; ++i)
@@ -8745,11 +8747,11 @@ SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *li
   return 0;
 }
 
-/* Return 1 if the printed map is probably its own simplification, so that it is not simplified again. Quotients outside digits must have been printed
- * by their first names, and one of these must hold:
- *     - The map has constraints. All are residue classes of variables, and the results are variables and numbers.
+/* Return 1 if the printed map is probably its own simplification. It is then not simplified again. Quotients outside digits must have been printed by
+ * their first names, and one of these conditions must hold:
+ *     - The map has constraints; all are residue classes of variables, and all results are variables and numbers.
  *     - No name of a quotient has a negative number. Of two quotients that share a variable, one divisor divides the other, so each digit has one print.
- *     - The map is like that of a reshape: variables begin at 0, quotients are of variables, no number is added, and digits were printed by first names.
+ *     - As in a reshape, variables begin at 0, quotients are of variables, no number is added, and digits were printed by first names.
  * This is not proved. tests/algebra/indexing_map_property_test.c counts the maps that change when they are simplified again. */
 SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
                                   const sett_map_constraint *constraint, int constraints) {
@@ -8948,7 +8950,6 @@ SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 
 /* ======================================================================= bodies: matrices over two elements ==== */
 
-/* A bit of a variable or a result. place is its position, or SETTP_MAP_BIT_SIGN for the sign, which all positions from `width` on have. */
 typedef struct settp_map_line {
   settp_map_bit_set in,
       /* one equation modulo 2: the sum of the bits of results in `out` equals the sum of the bits of variables in `in`, plus `one` */
@@ -8956,12 +8957,14 @@ typedef struct settp_map_line {
   int one;
 } settp_map_line;
 
+/* A bit of variable or result number `of`: the bit at position `place`, or the sign if `place` is SETTP_MAP_BIT_SIGN. All bits from `width` on are equal
+ * to the sign. */
 typedef struct settp_map_bit_at {
   int of, place, width;
 } settp_map_bit_at;
 
-/* A map whose results are sums modulo 2 of bits of its variables, as a system of equations, reduced by Gaussian elimination: of the first `rank`
- * equations, only equation i contains variable bit pivot[i]; the others contain no variable bit. */
+/* The equations modulo 2 between result bits and variable bits, for a map whose result bits are sums of variable bits. Gaussian elimination has reduced
+ * them: for i < rank, variable bit pivot[i] occurs only in equation i. The equations from `rank` on contain no variable bit. */
 typedef struct settp_map_matrix {
   settp_map_bit_at in[SETTP_MAP_BITS_MAX], out[SETTP_MAP_BITS_MAX];
   settp_map_line line[SETTP_MAP_BITS_MAX];
@@ -9092,7 +9095,7 @@ SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int plac
   return -1;
 }
 
-/* Return 1 if result bit j + n is n bits above result bit j in the same result, and occurs in equation i. */
+/* Return 1 if result bits j and j + n are bits of the same result, the second is n positions above the first, and equation i contains the second. */
 SETT_INLINE int settp_map_matrix_holds(const settp_map_matrix *m, int i, int j, int n) {
   int to = j + n;
   return i >= 0 && to >= 0 && to < m->outs && m->out[to].of == m->out[j].of &&
@@ -9152,8 +9155,8 @@ SETT_INLINE void settp_map_matrix_collision(sett_map s, const settp_map_matrix *
   }
 }
 
-/* For a matrix with a full domain and a box whose sides are powers of two, return 1 if every point of the box is an image, and 0 if `missed` is not.
- * Return -1 for other boxes. */
+/* For a matrix with a full domain and a box whose sides are powers of two: return 1 if every point of the box is an image. Otherwise, write a point
+ * that is no image to `missed`, and return 0. Return -1 for other boxes. */
 SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, const sett_map_interval *box,
                                         int64_t *missed) {
   int i, j, k;
@@ -9439,7 +9442,7 @@ SETT_PUBLIC int sett_map_points_next(sett_map_points *p) {
   return 0;
 }
 
-/* Return hi - lo, saturated, or -1 if hi < lo. The next function returns the number of values in [lo, hi], saturated. */
+/* settp_map_reach returns hi - lo, saturated, or -1 if hi < lo. settp_map_extent returns the number of values in [lo, hi], saturated. */
 SETT_INLINE int64_t settp_map_reach(int64_t lo, int64_t hi) {
   uint64_t n = (uint64_t)hi - (uint64_t)lo;
   return hi < lo ? -1 : n > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)n;
@@ -9617,7 +9620,7 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
   for (i = 0; i < map.results; ++i) settp_map_used_variables(arena, map.result[i], used, 1, &full);
   if (full || !settp_map_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  /* put the constraints that are not taken into groups that share variables */
+  /* put the other constraints into groups; constraints that share variables are in one group */
   for (i = 0; i < map.constraints; ++i) {
     size_t keep = arena->top;
     sett_map alone = map;
@@ -9835,7 +9838,7 @@ SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) 
   return settp_map_class_mul(a, settp_map_class_make(0, k));
 }
 
-/* Return a residue class of x xor y for x in a and y in b: that of the low bits which both classes determine. */
+/* Return a residue class that contains x xor y for all x in a and y in b. It follows from the low bits that both classes determine. */
 SETT_INLINE settp_map_class settp_map_class_xor(settp_map_class a, settp_map_class b) {
   int64_t m = settp_map_gcd(a.modulus, b.modulus);
   if (!m) return settp_map_class_make(0, settp_map_xor(a.residue, b.residue));
@@ -10083,8 +10086,8 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   all = *map;
   next = settp_map_stripe(arena, all, v, c, base);
   if (next.kind != SETT_MAP_DEFINED) return 0;
-  /* drop the bounds of v, which was split into a quotient and a remainder. This is correct if the map uses only one of these two, which takes all its
-   * values */
+  /* drop the bounds of v, which was split into a quotient and a remainder by c. This is correct if the map uses only the quotient, or if it uses only
+   * the remainder and v has at least c values */
   if (!exact) {
     next.constraints = 0;
     if (map->constraints) return 0;
@@ -10833,8 +10836,8 @@ typedef struct settp_map_study {
   const settp_map_matrix *matrix;
 } settp_map_study;
 
-/* Compute y->matrix, the equations modulo 2 between bits of results and bits of variables, from the results of `map`. In these, sums modulo 2 are
- * still written as such. */
+/* Compute y->matrix, the equations modulo 2 between bits of results and bits of variables. The results of `map` are used, because the simplified
+ * results in y->s may not show sums modulo 2. */
 SETT_INLINE void settp_map_study_bits(sett_map_arena *arena, settp_map_study *y, const sett_map *map) {
   sett_map s = y->s;
   s.result = map->result;
@@ -11149,7 +11152,8 @@ SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
   return settp_map_footprint(arena, &y, map.results);
 }
 
-/* Enumerate a small domain to see which points of a small box are images. Return 1 if all are, 0 if `missed` is not, -error. */
+/* Enumerate a small domain to see which points of a small box are images. Return 1 if all are, or -error. Otherwise, write a point that is no image to
+ * `missed`, and return 0. */
 SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
                                       int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11175,8 +11179,8 @@ SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const s
   return code ? code : at == size;
 }
 
-/* Decide by the inverse expressions if all points of a box are images: y is an image exactly if m(back(y)) = y. Return 1 if all are, 0 if `missed` is
- * not, -1 if it is not decided. */
+/* Test by the inverse expressions in `result` if all points of a box are images: y is an image exactly if map(inverse(y)) = y. Return 1 if all are, and
+ * -1 if it is not decided. Otherwise, write a point that is no image to `missed`, and return 0. */
 SETT_INLINE int settp_map_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
                                     const sett_expr *result, int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11379,7 +11383,8 @@ typedef struct settp_map_places {
 
 SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
-/* Record what changes from v - 1 to v: `before` and `code` are the codes of the evaluations at v - 1 and v, `old` and `now` the results. */
+/* Record what changes along a variable from v - 1 to v. The evaluation at v - 1 returned `before` and the result `old`; that at v returned `code` and
+ * the result `now`. */
 SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code,
                                  int64_t now) {
   int64_t from = settp_map_difference(v, lo, 1), difference;
@@ -11456,9 +11461,9 @@ SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int va
                                         s.linear && s.stride == stride);
 }
 
-/* Return a number that divides v - base for every v at which result(v) is not result(v - 1) + stride. Return 0 if there is no such v, except perhaps
- * v = base. The simplified map has one result. A candidate w is tested by writing v as base + w * j + i; the result must then have this stride along
- * i. Candidates are powers of the primes that divide the divisors in the map. */
+/* Let a break be a v at which result(v) is not result(v - 1) + stride. Return a number that divides v - base for every break v. Return 0 if there is no
+ * break, except perhaps v = base. The map is simplified and has one result. A candidate w is tested by writing v as base + w * j + i: the result must
+ * then have this stride along i. Candidates are powers of the primes that divide the divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
                                         int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };
@@ -11491,7 +11496,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
     return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
-  /* return 0 if v - base is a multiple of `run` only for the lowest v, which has no v - 1, or for v = base */
+  /* return 0 if no break is left: `run` divides v - base only for the lowest v, which has no v - 1, or for v = base */
   return w == c || (w == -1 && c == 0) ? 0 : run;
 }
 
@@ -11624,8 +11629,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     }
     out[i].contiguous_exact = step == seen.step;
     out[i].broadcast_exact = level == seen.level;
-    /* step may exceed the extent of v, and then it is not known if there is a break at all. A common divisor of step and the extent is correct in
-     * both cases */
+    /* step may exceed the extent of v; then there may be no break at all. The gcd of step and the extent is correct with a break and without one */
     if (!out[i].contiguous_exact && step > extent) step = settp_map_gcd(step, extent);
     if (!out[i].broadcast_exact && level > extent) level = settp_map_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
@@ -12181,7 +12185,7 @@ SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
 
 /* ======================================================================= bodies: equality ==== */
 
-/* Compare two maps at a point. Their simplified forms are evaluated first; if these differ or overflow, the original maps decide. A point at which an
+/* Compare two maps at a point. The simplified maps are evaluated first. If they differ or have no value, the original maps decide. A point at which an
  * original map has no value is ignored. */
 SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given,
                                      const int64_t *point, int64_t *values) {
@@ -12196,8 +12200,8 @@ SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const set
   return differs && x >= 0 && y >= 0;
 }
 
-/* Compare two simplified maps with the same domain, bit by bit. `first` and `second` are the original results, in which sums modulo 2 are still
- * written as such. Return 1 if the maps are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
+/* Compare two simplified maps with the same domain, bit by bit. `first` and `second` are the original results, because the simplified ones may not show
+ * sums modulo 2. Return 1 if the maps are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
 SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map y, const sett_expr *first,
                                      const sett_expr *second, int64_t *point) {
   sett_map both = x, other = y;
@@ -12385,7 +12389,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
       if (answer.yes || answer.no) points = 0; /* the answer is known, so no point is tested */
     }
-    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* if points is 0, `point` may hold a witness: keep it */
+    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* with points = 0, `point` may already be a witness */
     for (round = 0; points && (points <= SETTP_MAP_MOST_POINTS || round < SETTP_MAP_MOST_SAMPLES); ++round) {
       if (settp_map_differs_at(simple, given, point, values)) {
         answer = settp_map_no("they differ");
