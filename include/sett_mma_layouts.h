@@ -373,17 +373,19 @@ typedef struct sett_mma_intrinsic {
 SETT_PUBLIC int sett_mma_find(const char *name, size_t length);
 /* Return the description of an instruction. Its name is NULL if there is no instruction with this number. */
 SETT_PUBLIC sett_mma_intrinsic sett_mma_get(int intrinsic);
-/* Return the layout of an operand for one subgroup. Its dimensions are M,K for A, K,N for B and M,N for C; if there are blocks, they are a first
- * dimension. For scaled instructions, K is two dimensions S,V; the scales have M,S and S,N. */
+/* Return the layout of an operand for one subgroup. Its dimensions are M,K for A, K,N for B and M,N for C. An instruction with several blocks has the
+ * blocks as a further dimension in front of these. For scaled instructions, K is two dimensions S,V. The scales of A have the dimensions M,S; those of
+ * B have S,N. */
 SETT_PUBLIC sett_nested_layout sett_mma_layout(int intrinsic, int operand);
 /* Return the layout that has the same elements in each lane, but with slots in the order in which PTX numbers the values of a fragment. This is
  * possible for mma.sync only. */
 SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
 /* Return the number of lanes that hold each element, or 0 if there is no layout. */
 SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
-/* Return the layout of an operand of rank `rank` in a contraction over loops. For each loop, the outermost first, kinds has a letter b, m, n or k,
- * bounds the number of iterations, and subgroups the number of subgroups over which the loop is distributed. Dimension i of the operand is loop
- * map[i]. The instruction tiles the innermost loop of each kind; for scaled instructions, the innermost two loops of kind k are S and V. */
+/* Return the layout of an operand in a contraction, which is a nest of loops. The operand has `rank` dimensions, and dimension i is indexed by loop
+ * map[i]. For each loop, the outermost first, kinds has a letter b, m, n or k, bounds the number of iterations, and subgroups the number of subgroups
+ * over which the loop is distributed. The instruction tiles the innermost loop of each kind; for scaled instructions, the innermost two loops of kind k
+ * are S and V. */
 SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);

@@ -183,9 +183,9 @@ typedef struct sett_move {
    * 0 */
   int moves;
   int selects; /* number of selects: each takes one of two values, depending on the thread */
-  /* number of shuffles of 32 bits in the best plan by shuffles that was found, and a lower bound for any plan by shuffles. If `kind` is
-   * SETT_MOVE_SHARED, the code has no shuffles, and these numbers are those of the plan that costs more. Both are 0 if `kind` is SETT_MOVE_REGISTERS,
-   * and -1 if a value comes from another warp */
+  /* number of shuffles of 32 bits in the best plan by shuffles that was found, and a lower bound for all plans by shuffles. If `kind` is
+   * SETT_MOVE_SHARED, the code has no shuffles: the plan by shuffles was not chosen, because it costs more. Both numbers are 0 if `kind` is
+   * SETT_MOVE_REGISTERS, and -1 if a value comes from another warp */
   int shuffles, least;
   /* number of steps, 0 if the code has no shuffles; a step shuffles a whole element, or a word of several elements */
   int steps;
@@ -200,12 +200,12 @@ typedef struct sett_move {
   int given;
   int padding, every; /* each group of `every` elements is followed by `padding` unused elements */
   int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
-  /* `cost` of this plan, and `other`, the cost of the best plan of the other kind (shuffles or shared memory), in quarters of a turn (a pass over the
-   * banks of shared memory) per warp; `other` is -1 if there is no plan of that kind, or if `kind` is SETT_MOVE_REGISTERS */
+  /* `cost` is the cost of this plan. `other` is the cost of the best plan of the other kind (shuffles or shared memory); it is -1 if there is no plan
+   * of that kind, or if `kind` is SETT_MOVE_REGISTERS. The unit is a quarter of a turn per warp; a turn is a pass over the banks of shared memory */
   int cost, other;
-  /* held[thread * to + register] is a register of `a` in the same thread that has the value of this register of `b`. -1: the value comes from a
-   * received word, or, with shared memory, no register of the thread has it. If table b has -1 for this register of `b`, `held` is an
-   * arbitrary register of `a` */
+  /* held[thread * to + register] is a register of `a` that, in the same thread, has the value of this register of `b`. With shuffles, it is -1 if the
+   * value comes from a received word; with shared memory, if no register of the thread has the value. If this register of `b` holds no element (-1 in
+   * table b), `held` is an arbitrary register of `a` */
   const int32_t *held;
   /* lane[step * threads + thread] is the lane whose word this thread receives. `lane`, `sent` and `got` are NULL if `kind` is not SETT_MOVE_SHUFFLES */
   const int32_t *lane;
@@ -344,9 +344,9 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
 
 /* ---- registers ---- */
 
-/* Write to `held`, for each register of `b` in each thread, the register of `a` in the same thread that has its value. -1 means that the value
- * comes from another thread or is missing. Return 1 if there is no -1. Where a register of `b` needs no element, the register of the thread before is
- * written, because equal registers need no select. */
+/* For each register of `b` in each thread, write to `held` the register of `a` that has its value in the same thread, or -1 if the value comes from
+ * another thread or is missing. Return 1 if no -1 was written. If a register of `b` needs no element in a thread, the register written for the thread
+ * before is repeated: equal registers need no select. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
   int t, r, all = 1, none = work->none;
@@ -419,8 +419,9 @@ SETT_INLINE int settp_move_owns(const settp_move_work *work, int lane, int32_t e
   return (int)(work->lanes_of[e] >> lane & 1);
 }
 
-/* Choose the sender of each element that a lane lacks: the lane that has most of the elements still lacking, so that they share words, or, if a
- * word holds only one element, any lane that has it. Among equal lanes, it is the lane with the smallest XOR distance. */
+/* Choose the sender of each element that a lane lacks. If a word holds several elements, take the lane that has most of the elements still lacking, so
+ * that these share words. If a word holds one element, take any lane that has it. Of equally good lanes, take the one with the smallest XOR
+ * distance. */
 SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *words) {
   int d, lanes = work->lanes, parts = work->parts;
   words->count = 0;
@@ -517,8 +518,8 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
     }
 }
 
-/* A regular plan combines the registers of `b` that vary into items, each of which fits in a word. In each step, lane d receives item (step XOR
- * turn(d)), where turn(d) is the XOR of those turn[i] for which bit i of d is 1. Such a plan needs few selects. Lanes may receive words from
+/* A regular plan combines the registers of `b` that need more than a copy into items, each of which fits in a word. In step s, lane d receives item s
+ * XOR turn(d). Here turn(d) is the XOR of turn[i] for all bits i of d that are 1. Such a plan needs few selects. Lanes may receive words from
  * themselves. */
 enum { SETTP_MOVE_TRIES = 4096 };
 typedef struct settp_move_items {
@@ -528,8 +529,8 @@ typedef struct settp_move_items {
   int tries;
 } settp_move_items;
 
-/* Return the lane from which lane d receives an item (registers of `b` that one word carries), or -1 if there is none. `sends` has the elements
- * that are already in the word of each lane in this step. */
+/* Return the lane from which lane d receives an item, or -1 if there is none. An item is the registers of `b` that one word carries; want[] has their
+ * elements. sends[4 * s] to sends[4 * s + 3] are the elements that the word of lane s in this step already has; other entries are negative. */
 SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *want, int parts, const int32_t *sends,
                                   int d) {
   uint64_t may = ~(uint64_t)0;
@@ -619,7 +620,7 @@ SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const
   return 1;
 }
 
-/* Return 1 if there is a regular plan. `varies` lists the registers of `b` that the plan must provide; copies are not among them. */
+/* Return 1 if there is a regular plan. `varies` lists the registers of `b` that the plan must provide, because they need more than a copy. */
 SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words *words, int warp,
                                    const int16_t *varies, int count) {
   settp_move_items items;
@@ -931,7 +932,7 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
     for (k = 0; k < threads; ++k) lane[i * threads + k] = k % work->lanes;
   for (warp = 0; warp < b->warps; ++warp) settp_move_write(work, &all[warp], warp, lane, sent, got);
   for (r = 0; r < b->registers; ++r) uniform[r] = (unsigned char)settp_move_uniform(work, held, r);
-  /* a regular plan also moves values that the thread has itself, except those of uniform registers */
+  /* a regular plan also moves values that the thread itself has, except to registers that have one source register in all threads */
   for (i = 0; i < room; ++i) {
     int regular = all[i / b->registers / work->lanes].regular && !uniform[i % b->registers];
     own[i] = got[i] >= 0 && regular ? -1 : held[i];
@@ -964,7 +965,7 @@ typedef struct settp_move_shared {
   const unsigned char *loaded; /* 1 for each register of `b` that is loaded */
   int copies;                  /* 1 if some element is in several registers of `a` */
   int32_t
-      *slot; /* for each place in shared memory, the register of thread 0 that has the element stored there, or -1 */
+      *slot; /* for each place in shared memory, the register of thread 0 that holds the element of this place, or -1 */
   sett_move_access *access[2];
   int *regs[2];
   int32_t *places[2]; /* the places of all accesses for stores and loads; NULL while candidates are compared */
@@ -1031,8 +1032,8 @@ SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   return turns;
 }
 
-/* Add the accesses, turns and conflicts of the stores of `a` (side 0) or of the loads of `b` (side 1) to those of the candidate. Return the number of
- * accesses. */
+/* Count the stores of `a` (side 0) or the loads of `b` (side 1), and add their accesses, turns and conflicts to the numbers of the candidate. Return
+ * the number of accesses. */
 SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *shared, settp_move_places *c,
                                 int side) {
   const sett_move_table *table = side ? work->b : work->a;
@@ -1231,8 +1232,8 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
 
 /* ---- text ---- */
 
-/* A text of any length. All characters are counted, and those that fit are written. Tables come before the function, so a first pass over the
- * function writes only tables. */
+/* A text of any length. All characters are counted, and those that fit are written. Tables must stand before the function that reads them. So the
+ * function is generated twice: pass 0 writes only the tables, pass 1 everything else. */
 typedef struct settp_move_text {
   char *out;
   size_t capacity, length;
@@ -1287,7 +1288,7 @@ SETT_INLINE void settp_move_line(settp_move_text *text, const char *line, const 
 
 SETT_INLINE int settp_move_threads(const sett_move *move) { return move->lanes * move->warps; }
 
-/* Write a table of numbers by thread or by lane, and in the code of the function the expression that reads it. */
+/* Write a table of numbers that is indexed by the thread or the lane, and write the expression that reads it into the code of the function. */
 SETT_INLINE void settp_move_table_text(settp_move_text *text, const uint64_t *value, int count, const char *type,
                                        const char *by) {
   int i;

@@ -274,8 +274,8 @@ SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan p
 enum { SETT_NESTED_MAX_RANK = 24 };
 enum { SETT_NESTED_UNKNOWN = -1 }; /* a count, index or dimension that does not exist */
 
-/* The seven lists of a layout, in the order of the text. The first five are the tiles, which are also the levels of digits of an index, the most
- * major first. */
+/* The seven lists of a layout, in the order of the text. The first five are the tiles. They are also the levels of the digits of an index, the most
+ * major level first. */
 #define SETT_NESTED_FIELDS(X)            \
   X(SUBGROUP, "subgroup_tile")           \
   X(BATCH, "batch_tile")                 \
@@ -363,12 +363,11 @@ SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const f
 /* Return the layout with canonical strides (0 for a tile of 1), or a failed layout with the error of the first rule that the layout breaks. All
  * functions that make layouts call this function. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
-/* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that
- * has an owner in the layout has an owner on the machine; otherwise return a failed layout with the reason. Thread ids count all threads of the
- * workgroup, so a layout with one subgroup may use all of them. If a layout has several subgroups and the period of its thread ids is larger than
- * subgroup_size, its subgroup digits and thread digits come from the same number, the thread's number in the workgroup. They must then come from
- * different parts of this number; otherwise the error is SETT_NESTED_ERROR_WIDE, even if the machine is large enough. A machine has at most 2^20
- * threads. */
+/* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that has
+ * an owner in the layout has an owner on the machine. Otherwise, return a failed layout with the reason. Thread ids count all threads of the workgroup,
+ * so a layout with one subgroup may use all of them. Let a layout have several subgroups, and thread ids with a period larger than subgroup_size. Then
+ * its subgroup digits and its thread digits are digits of the same number: the thread's number in the workgroup. They must be different digits of this
+ * number; otherwise the error is SETT_NESTED_ERROR_WIDE, even if the machine is large enough. A machine has at most 2^20 threads. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
@@ -455,10 +454,10 @@ SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
  * is not written, either. Return 0. For a layout that is failed or too large, return the error; contrary to ANSWERS, the tables are then not
  * written. */
 SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
-/* Return the number of indices in dimension dim that (subgroup, thread) holds and that are less than bound. They are the first in the order (batch,
- * outer, element). So a mask with this bound is, within the thread, a mask with the returned bound. (IREE's code for create_mask differs: it gives
- * the bound 0 to all threads after the thread in which the bound lies.) Return SETT_NESTED_UNKNOWN for a negative id or a dimension that does not
- * exist. */
+/* Return the number of indices in dimension dim that (subgroup, thread) holds and that are less than bound. In the order (batch, outer, element), these
+ * indices are the first ones of the thread. So if a mask of the vector has this bound, then the thread's part of the mask has the returned bound.
+ * (IREE's code for create_mask differs: it gives the bound 0 to all threads after the thread in which the bound lies.) Return SETT_NESTED_UNKNOWN for a
+ * negative id or a dimension that does not exist. */
 SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
                                       int64_t bound);
 
@@ -469,9 +468,9 @@ SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *lay
 /* Return a layout of rank count. Dimension i of the result is dimension map[i]; if map[i] is -1, dimension i has size 1. Dimensions may be missing in
  * map. A dimension may occur twice only if it is not distributed over threads or subgroups, because the strides would overlap. */
 SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
-/* Return the layout of a value whose dimension i is indexed by loop result[i]. Operand i has the layout layouts[i]; its dimension d is indexed by
- * loop maps[i][d], or by no loop if maps[i][d] is -1. The function refuses if two operands distribute a loop differently, or if a loop of the value
- * indexes no operand. Loop numbers are less than 24. */
+/* Return the layout of a value that loops compute from operands. Loop result[i] indexes dimension i of the value. Operand i has the layout layouts[i];
+ * loop maps[i][d] indexes its dimension d, or no loop does if maps[i][d] is -1. The function refuses if two operands distribute a loop differently, or
+ * if a loop that indexes the value indexes no operand. Loop numbers are less than 24. */
 SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result);
 /* Return the layout for another shape in which every thread holds the same elements, by row-major number. Slots keep their order if each digit can
@@ -479,15 +478,15 @@ SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_neste
 SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
 /* Return the layout of a fragment that is repeated over a larger problem. Loop l has bounds[l] iterations and is distributed over subgroups[l]
- * subgroups, which are numbered row-major over all loops. Dimension d of the fragment belongs to loop place[d], and to each loop belongs at most one
- * dimension; for a loop to which no dimension belongs, the fragment has size 1. The fragment's subgroup tiles must be 1. Dimension i of the result is
- * loop map[i]. Its batch tile is that of the fragment, times ceil(ceil(bound / subgroups) / size in the fragment). */
+ * subgroups, which are numbered row-major over all loops. Dimension d of the fragment belongs to loop place[d]. At most one dimension belongs to a
+ * loop; if none does, the fragment has size 1 in this loop. The fragment's subgroup tiles must be 1. Dimension i of the result is loop l = map[i]. Its
+ * batch tile is that of the fragment, times ceil(ceil(bounds[l] / subgroups[l]) / (size of the fragment in loop l)). */
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
 /* Return a layout that covers a vector of shape `bounds`. Dimension d is divided among subgroups.value[subgroups.map[d]] subgroups and
- * lanes.value[lanes.map[d]] lanes; the strides are row-major over the entries of value[]. The element tile of d is elements[d], where 0 means 1. The
- * outer tile of d is 1, and its batch tile is the smallest for which the layout has at least bounds[d] elements in dimension d. */
+ * lanes.value[lanes.map[d]] lanes. Subgroups and lanes are numbered row-major over the list value[]. Dimension d has the element tile elements[d],
+ * where 0 means 1, and the outer tile 1. Its batch tile is the smallest for which the layout has at least bounds[d] elements in dimension d. */
 typedef struct sett_nested_counts {
   int count;            /* number of entries in value[] */
   const int64_t *value; /* the numbers of subgroups (or lanes) among which dimensions are divided */
@@ -576,7 +575,7 @@ SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
   return 1;
 }
 
-/* The digits of an id, sorted by stride. gap[i]: for given values of the digits below digit i, the number of ids below stride[i] that have them. */
+/* The digits of an id, sorted by stride. gap[i] is the number of ids below stride[i] in which the digits below digit i have given values. */
 typedef struct settp_nested_ids {
   int count;
   int dim[SETT_NESTED_MAX_RANK];
@@ -1254,7 +1253,8 @@ SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_neste
 }
 
 /* Return 1 if a digit is the same function of the id in both layouts. This needs equal strides. A stride of 0 means that the digit is always 0; other
- * digits need equal tiles, too. The weights are then equal, because both layouts have the same size and the same runs. */
+ * digits need equal tiles, too. One step of the digit is then equally many indices in both layouts, because they have the same size and the same
+ * runs. */
 SETT_INLINE int settp_nested_same_digit(const sett_nested_layout *a, const sett_nested_layout *b, int level, int d) {
   int stride = level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE;
   if (a->field[stride][d] != b->field[stride][d]) return 0;
@@ -1571,8 +1571,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
   return sett_nested_check(&layout);
 }
 
-/* Distribute the dimensions of a layout over subgroups or threads (`level`). Dimension d is divided among counts->value[counts->map[d]] of them. The
- * strides of the ids are row-major over the list counts->value. */
+/* Distribute the dimensions of a layout over subgroups or threads (`level`). Dimension d is divided among counts->value[counts->map[d]] subgroups or
+ * threads. The strides of the ids are row-major over the list counts->value. */
 SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
                                                   const sett_nested_counts *counts) {
   int64_t stride, before;

@@ -362,8 +362,8 @@ SETT_PUBLIC int sett_notation_refused(int error);
 /* Return the product of the sizes of the inputs: the number of elements of an array, of coordinates of a CuTe layout or tuple, or of inputs of a linear
  * layout. Return -1 if the layout has failed or the product overflows. */
 SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
-/* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout of CuTe, or 0 if a size is 0. Return -1 for other notations, if strides are
- * coordinates, or if the sum overflows. */
+/* Return the cosize of a CuTe layout: 1 + the sum of (size - 1) * abs(stride) over the leaves of its innermost shape:stride layout, or 0 if a size is
+ * 0. Return -1 for other notations, if strides are coordinates, or if the sum overflows. */
 SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
 /* Return the value at a coordinate. The kind of the value is SETT_NOTATION_TUPLE:
  *     CuTe:            an integer, or a tuple with an entry per place if strides are coordinates.
@@ -386,25 +386,26 @@ SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notatio
  * result may have other values: (4,1):(1,0) becomes 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
-/* Return R with R(c) = a(b(c)) for every coordinate c of `b`. The shape of R refines that of `b` (see LAWS). The function refuses exactly if no such
- * layout exists. If a size and a stride do not divide each other, it decides this by visiting points for sizes up to 65536, and returns
- * ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ does not refuse, but returns a wrong layout. First, for (4,6,8):(2,3,5) o 6:3, CuTe returns
- * (2,3):(6,3), which is wrong at 2. Second, CuTe composes `b` mode by mode even if the sum of the values of `b`'s modes carries from one mode of `a`
- * into the next. If `b` is a tile or a tuple of tilers, each mode of `a` is composed with its tiler; _ leaves a mode unchanged, and modes after the
- * last tiler are dropped. If `b` has a swizzle, the result is the chain `a` o 0 o `b`. A mode of size 1 may have any stride, and gets that of CuTe. */
+/* Return R with R(c) = a(b(c)) for every coordinate c of `b`. The shape of R refines that of `b` (see LAWS). The function refuses if no such layout
+ * exists, and only then. If a size and a stride do not divide each other, this is found out by visiting the points, for sizes up to 65536; for larger
+ * sizes, the error is ERROR_UNDECIDED. In two cases CuTe's C++ does not refuse, but returns a wrong layout. First, for (4,6,8):(2,3,5) o 6:3, CuTe
+ * returns (2,3):(6,3), which is wrong at 2. Second, CuTe composes each mode of `b` on its own. This is wrong if, in the sum of the values of these
+ * modes, one mode of `a` carries into the next. If `b` is a tile or a tuple of tilers, each mode of `a` is composed with its tiler; _ leaves a mode
+ * unchanged, and modes after the last tiler are dropped. If `b` has a swizzle, the result is the chain `a` o 0 o `b`. A mode of size 1 may have any
+ * stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
-/* Return the complement of `a`: R enumerates offsets that `a` leaves out, in ascending order, and has only offset 0 in common with `a`. `bound`
- * limits the offsets: a tuple, or a layout whose shape is used; NULL means the cosize of `a`. This is CuTe's rule: take the modes of `a`, without
- * those of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u), where u is size *
- * stride of the mode before (1 for the first). Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If
- * some u does not divide the stride of the next mode, offsets are lost: for (4,2):(1,6) and bound 24 the result is 2:12, and 4, 5, 10, 11, 16, 17, 22
- * and 23 are no sum of an offset of `a` and an offset of R. If the bound has several sizes, each is divided in turn and rounded up: size s becomes
- * ceil(s / u), then u becomes ceil(u / s) for the next size. So for 3:1, bound 32 gives 11:3, but bound (4,8) gives 16:3. */
+/* Return the complement of `a`: R enumerates offsets that `a` leaves out, in ascending order, and has only offset 0 in common with `a`. `bound` limits
+ * the offsets: a tuple, or a layout whose shape is used; NULL means the cosize of `a`. This is CuTe's rule: take the modes of `a`, without those of
+ * size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u). Here u is size * stride of the
+ * mode before; for the first mode, u is 1. Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If some
+ * u does not divide the stride of the next mode, offsets are lost. For (4,2):(1,6) and bound 24 the result is 2:12; then 4, 5, 10, 11, 16, 17, 22 and
+ * 23 are no sum of an offset of `a` and an offset of R. If the bound has several sizes, each is divided in turn and rounded up: size s becomes ceil(s /
+ * u), then u becomes ceil(u / s) for the next size. So for 3:1, bound 32 gives 11:3, but bound (4,8) gives 16:3. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
-/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of `a` are coordinates, R has a mode for each
- * place, and a(R(c)) = c for every coordinate c of R. */
+/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of `a` are coordinates, such as 2@1, then R has one mode for
+ * each place that the strides name, and a(R(c)) = c for every coordinate c of R. */
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
 /* Return R with a(R(a(i))) = a(i). If `a` is one-to-one, R(a(i)) = i. If several layouts satisfy this law, the result is that of CuTe's rule: take
  * the leaves of `a` in the order of their strides, without strides of 0. R has a leaf (smallest stride):0 and, for each leaf, a leaf of size (next
@@ -503,8 +504,9 @@ SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const se
  * other output dimensions are dropped. */
 SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                   size_t length);
-/* Return `a` with other input dimensions (or, if `outs` is set, output dimensions), given as a text {in1 = 2, in2 = 8}, the lowest first. Packed
- * inputs and values stay the same. With text NULL, there is one dimension, with the name of the first; a layout without dimensions keeps none. */
+/* Return `a` with other input dimensions or, if `outs` is set, with other output dimensions. `text` lists these, the lowest first, as in {in1 = 2, in2
+ * = 8}. The packed inputs and values stay the same. If `text` is NULL, all dimensions become one dimension with the name of the first; a layout without
+ * dimensions keeps none. */
 SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
 /* Three questions about a linear layout; each function returns 1 for a proved yes. After a 0, witness is a packed number:
@@ -518,7 +520,7 @@ SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *wit
 /* Write to mask[], for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. Every value has an input that is 0 in these bits.
  * mask[] has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1 if `a` is no linear layout. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
-/* Return the largest n such that, for all packed inputs n * x and all j < n, the packed value at n * x + j is the value at n * x, plus j. n is at
+/* Return the largest n such that the packed values of n inputs are consecutive: value(n * x + j) = value(n * x) + j for all x and all j < n. n is at
  * most the size of the first input dimension, and of the first output dimension. Return -1 if `a` is no linear layout. */
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
@@ -762,8 +764,8 @@ SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett
   return settp_notation_same_place(a, b) && !settp_map_mul(a->size, a->stride, &product) && product == b->stride;
 }
 
-/* Remove leaves of size 1, and merge adjacent leaves whose strides continue each other. If `beyond` is set, also keep the values at integers
- * beyond the size, which the last leaf's stride gives: a last leaf of size 1 then counts as a leaf of size 2. */
+/* Remove leaves of size 1, and merge adjacent leaves whose strides continue each other. If `beyond` is set, also keep the values at integers beyond the
+ * size. These follow from the stride of the last leaf, so a last leaf of size 1 is kept; it becomes a leaf of size 2. */
 SETT_INLINE void settp_notation_merge(settp_notation_work *work, settp_notation_flat *flat, int beyond) {
   int i, count = 0;
   for (i = 0; i < flat->count; ++i) {
@@ -908,9 +910,9 @@ SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const set
   return result;
 }
 
-/* Return the zero to which a layout's values are added. If the strides are integers, it is the integer 0. If they name places (as 2@1 names place
- * 1), it is a coordinate of zeros with these places. The function calls itself for each part of the coordinate; `path` is the list of places that
- * lead to the part, outermost first. */
+/* Return the zero to which the values of a layout are added. If the strides are integers, it is the integer 0. If the strides name places (2@1 is 2 at
+ * place 1), it is a coordinate that has all these places, with zeros in them. The function calls itself for each part of the coordinate. `path` lists
+ * the places that lead to the part, the outermost first. */
 SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, const settp_notation_flat *flat,
                                                    const int32_t *path, int depth) {
   sett_notation_mode zero = settp_notation_leaf(0, 0), *modes;
@@ -940,12 +942,12 @@ SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, co
   return zero;
 }
 
-/* Add a number to the leaf of a coordinate that the places name. The coordinate was made by settp_notation_zero, so it may be changed. */
+/* Add the number `what` to a coordinate, at the places that `leaf` names. The coordinate was made by settp_notation_zero, so it may be changed. */
 SETT_INLINE void settp_notation_put(settp_notation_calc *calc, sett_notation_mode *value,
                                     const sett_notation_mode *leaf, int64_t what) {
   int i;
   for (i = leaf->places; i-- > 0 && value->rank >= 0;) {
-    /* a guard: settp_notation_zero makes all places that leaves name */
+    /* never true, because settp_notation_zero made all places that leaves name */
     if (leaf->place[i] >= value->rank) return;
     value = (sett_notation_mode *)(uintptr_t)&value->mode[leaf->place[i]];
   }
@@ -1046,7 +1048,8 @@ SETT_INLINE int settp_notation_is_linear(const sett_notation *layout) {
   return layout->kind == SETT_NOTATION_TRITON || layout->kind == SETT_NOTATION_MASKED;
 }
 
-/* Return the number of inputs of a layout of an array, or of a linear layout. The next function returns their sizes. */
+/* settp_notation_inputs returns the number of inputs of a layout of an array, or of a linear layout. settp_notation_input returns the size of input
+ * i. */
 SETT_INLINE int settp_notation_inputs(const sett_notation *layout) {
   return settp_notation_is_linear(layout)        ? layout->linear->ins
          : layout->kind >= SETT_NOTATION_STRIDES ? layout->rank
@@ -1503,9 +1506,9 @@ SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_no
   }
 }
 
-/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of `b`. If the strides divide each other, the result takes digits of `a` in
- * order and completely, from the digit in which `step` begins. Each digit of `a` ends a leaf of the result: the leaves of `a` are merged, so the
- * stride of the next digit does not continue this one. */
+/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of `b`. If the strides divide each other, the result takes digits (leaves) of
+ * `a` in order, from the digit in which `step` begins. All but the last digit are taken to their ends. Each digit becomes a leaf of its own: the leaves
+ * of `a` are merged, so the stride of the next digit does not continue that of this digit. */
 SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_composing *self,
                                                            const sett_notation_mode *leaf) {
   settp_notation_work *work = self->work;
@@ -1589,8 +1592,8 @@ SETT_INLINE sett_notation_mode settp_notation_compose_tree(settp_notation_compos
   return result;
 }
 
-/* Each leaf of `b` was composed with `a` correctly on its own; check that the sum of all of them is correct, too. It is if no digit of `a` overflows
- * into the next digit. Otherwise find a witness: advance from leaf to leaf of `b` until one step carries. */
+/* Each leaf of `b` was composed with `a` on its own. Check that the sum of all leaves is correct, too. This is so if no digit of `a` overflows into the
+ * next digit. Otherwise, find a witness: advance along one leaf of `b` after the other until a step carries. */
 SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, const settp_notation_flat *b,
                                             settp_notation_target *target) {
   settp_notation_work *work = self->work;
@@ -1760,8 +1763,8 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Append to `gaps` a compact layout whose strides begin at `last`. Its sizes are those of `bound` divided by `last`, rounded up: a divisor, at
- * first `last`, divides each size in turn and is then divided by it, both rounded up. */
+/* Append to `gaps` a compact layout whose strides begin at `last`. Its sizes are computed from those of `bound` with a divisor u, which is `last` at
+ * first. Each size s in turn gives the size ceil(s / u); then u becomes ceil(u / s). */
 SETT_INLINE void settp_notation_rest(settp_notation_work *work, const sett_notation_mode *bound, int64_t last,
                                      settp_notation_flat *gaps) {
   settp_notation_flat flat;
@@ -1863,9 +1866,9 @@ SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_wo
   return settp_notation_unflat(work, &result);
 }
 
-/* Return CuTe's left inverse of leaves with integer strides. `domain` holds the strides of the leaves in the domain. The leaves are taken in the
- * order of their strides, and each leaf of the result extends to the next stride. The result is an inverse if every digit of an offset is smaller
- * than the leaf that receives it; *open is set to 1 if this is not proved. */
+/* Return CuTe's left inverse of leaves with integer strides. domain[i] is the stride of leaf i in the domain. The leaves are taken in the order of
+ * their strides, and each leaf of the result extends to the next stride. The result is an inverse if every digit of an offset is less than the size of
+ * the leaf that receives it. *open is set to 1 if this is not proved. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
                                                            int64_t *domain, int *open) {
   settp_notation_flat result;
@@ -1891,9 +1894,9 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* Return the inverse of the leaves whose strides name a place below `path` (outermost first). The result has one mode for each place directly
- * below `path`, also for places that only leaves of size 1 or without a positive stride name; the entry of these leaves in `domain` is 0. `open` is
- * as in settp_notation_left_inverse; NULL asks for the right inverse. */
+/* Return the inverse of the leaves whose strides name a place below `path` (places, the outermost first). The result has one mode for each place
+ * directly below `path`. A leaf with domain[i] = 0 (of size 1, or without a positive stride) only makes sure that its place has a mode. `open` is as in
+ * settp_notation_left_inverse; NULL asks for the right inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
                                                          int *open) {
@@ -2167,7 +2170,7 @@ SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work,
   return result;
 }
 
-/* The numbers (rank) in a tree `order`, and for each number the part of the shape that it places, and the stride at which that part begins. */
+/* For each number (rank) in a tree `order`: the number, the part of the shape to which it belongs, and the stride at which this part begins. */
 typedef struct settp_notation_ranking {
   int count;
   int64_t rank[SETT_NOTATION_LEAVES], stride[SETT_NOTATION_LEAVES];
@@ -2261,8 +2264,8 @@ SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the longest n:1 with a(inverse(i)) = i for i < n, testing at most 65536 points. n is rounded down to a multiple of the size of the leaves
- * that it covers completely, so that inverse composed with n:1 is a layout. */
+/* Return the longest n:1 with a(inverse(i)) = i for all i < n. At most 65536 points are tested. If n covers some leaves of `inverse` completely, it is
+ * rounded down to a multiple of their size, so that `inverse` composed with n:1 is a layout. */
 SETT_INLINE sett_notation_mode settp_notation_agreeing(settp_notation_work *work, const sett_notation_mode *a,
                                                        const sett_notation_mode *inverse) {
   settp_notation_flat flat, back;
@@ -2405,7 +2408,8 @@ SETT_PUBLIC sett_notation sett_notation_identity(sett_map_arena *arena, const se
   return settp_notation_end(&work, work.error ? *shape : settp_notation_plain(&work, mode));
 }
 
-/* Return the tree of modes that an accessor works on; the next function returns the layout with another tree. */
+/* settp_notation_tree returns the tree of modes of a tuple or tile, or of the innermost layout of `a`. settp_notation_retree returns `a` with another
+ * tree. */
 SETT_INLINE sett_notation_mode settp_notation_tree(settp_notation_work *work, const sett_notation *a) {
   return !a->error && (a->kind == SETT_NOTATION_TUPLE || a->kind == SETT_NOTATION_TILE) ? a->tuple
                                                                                         : settp_notation_inner(work, a);
@@ -3473,8 +3477,9 @@ SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_not
   }
 }
 
-/* Append what follows the tile of an instruction: register bits for the repetitions of the tile, dimension by dimension; then the warps; then the
- * blocks. Warps that exceed the shape hold copies. `k` is the dimension along which all warps have the same elements, or -1. */
+/* Append the bits that follow the tile of an instruction: register bits for the repetitions of the tile, dimension by dimension; then the bits of the
+ * warps; then those of the blocks. If there are more warps than the shape needs, the further warps hold copies. `k` is the dimension along which all
+ * warps have the same elements, or -1. */
 SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape, const int *order, const int *warp_order, int k) {
   settp_notation_work *work = tiling->work;
@@ -3537,8 +3542,8 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
   }
 }
 
-/* Append the tile of one instruction and all that follows it, for the instruction's result (operand = NULL) or for an operand. Inside, k is the
- * dimension over which the product sums; for the result it is -1. */
+/* Append the tile of one instruction, and the bits that follow it (settp_notation_repeat). `operand` is NULL for the result of the instruction,
+ * otherwise it is an operand. The local variable k is the dimension over which the product sums; for the result it is -1. */
 SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                             const settp_notation_encoding *operand, const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -4267,7 +4272,8 @@ SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const set
 }
 
 /* Gaussian elimination over the bases of a linear layout: each value[i] is the XOR of the bases that bits[i] selects. settp_notation_reduce returns
- * input bits whose value is `target`; if there are none, *rest is not 0. Earlier bits are used first, so later bits that depend on them stay 0. */
+ * input bits whose value is `target`; if there are none, *rest is not 0. A bit whose basis is the XOR of earlier bases is not used, so it is 0 in the
+ * result. */
 typedef struct settp_notation_solver {
   int count;
   uint64_t value[SETT_NOTATION_BITS], bits[SETT_NOTATION_BITS];
@@ -4434,8 +4440,8 @@ SETT_INLINE int settp_notation_same_linear(const sett_notation_linear *a, const 
   return 1;
 }
 
-/* The only possible quotient has, in each dimension, the bits of `a` that `b` does not have. Build it; it is the answer if its product with `b` is
- * `a`. */
+/* The quotient can only have, in each dimension, the bits of `a` that `b` does not have. Build this layout. It is the quotient if its product with `b`
+ * is `a`. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right) {
   settp_notation_work work = settp_notation_begin(arena);
@@ -4695,7 +4701,8 @@ SETT_INLINE int settp_notation_bases_of(settp_notation_work *work, const sett_no
   return 0;
 }
 
-/* Build the span of all bases of a layout, except those of the registers that form a vector. The bases are packed as in another layout. */
+/* Build the span of all bases of a layout, except those of the registers that form a vector. The bases are packed for the dimensions of the layout
+ * `like`. */
 SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_notation_linear *linear,
                                        const sett_notation_linear *like, int vectors, const uint64_t *chosen,
                                        settp_notation_solver *span) {
@@ -4777,7 +4784,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
   }
-  /* Shorten the vector until the position inside it depends on no bit outside it, in both distributions. */
+  /* Shorten the vector until, in both distributions, no bit outside the vector changes the position of an element inside it. */
   for (;; --vectors) {
     settp_notation_others(&work, store->linear, store->linear, vectors, chosen, &others);
     settp_notation_others(&work, load->linear, store->linear, vectors, chosen, &others);
@@ -4795,7 +4802,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* span of the offsets that one turn of the banks accesses: in the store (0) or load (1) */
+  for (s = 0; s < 2; ++s) { /* span of the elements that one turn of the banks accesses, in the store (0) or load (1) */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);
@@ -4829,7 +4836,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     }
     for (i = 0; i < count && used < SETT_NOTATION_BITS; ++i) chosen[used++] = above[i];
   }
-  /* change all other bases so that they do not touch the vector's position */
+  /* combine all other bases with those of the vector, so that they do not change the position inside the vector */
   for (i = 0; i < total; ++i) {
     both = others;
     for (k = 0; k < vectors; ++k) settp_notation_span_add(&both, chosen[k]);

@@ -215,7 +215,7 @@ typedef struct sett_relayout_plan {
   int32_t walks; /* 1: positions are moved one at a time */
   int32_t axes, signed_elements;
   int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* the leaves of the destination whose values identify a piece */
-  /* number of values of the last chosen leaf in a piece; number of positions in a piece if positions are moved one at a time */
+  /* number of values of the last chosen leaf that a piece covers. If positions are moved one at a time: number of positions in a piece */
   int64_t chunk;
   int64_t from_bits, to_bits;
   int64_t span, positions; /* the span and the number of positions of the destination, as in sett_tile_plan */
@@ -464,8 +464,9 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
     return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(1));                                                \
   }
 
-/* Interleave z rows of n elements into one run, or split a run into rows. Rows are `row` bytes apart, and n >= lanes. For each factor 2 of z, the
- * list of all vectors is cut in two halves, which are interleaved. If lanes does not divide n, the last step overlaps the one before it. */
+/* Interleave z rows of n elements into one run, or split a run into z rows. Rows are `row` bytes apart, and n >= lanes. Each factor 2 of z takes one
+ * round: it cuts each group of z vectors in two halves and interleaves them, or undoes this. If lanes does not divide n, the last step overlaps the
+ * step before it. */
 #define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                                                    \
   /* interleave m vectors: m / z adjacent vectors of each of the z rows */                                                                       \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,                              \
@@ -1004,10 +1005,10 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Choose how many values of a leaf of the destination make up a piece. The step of a common digit is its stride: the number of elements in memory
- * that one of its values covers. Take the smallest common digit whose steps have at least `want` elements in both layouts, and return the number of
- * values of the leaf in one value of this digit. If there is no such digit, take the one with the longest steps, and return a number of values that
- * covers at least `want` elements. *step receives the shorter step of the two layouts. */
+/* Choose how many values of a leaf of the destination make up a piece. The step of a common digit is its stride: the number of elements in memory that
+ * one of its values covers. Take the smallest common digit whose steps have at least `want` elements in both layouts, and return the number of values
+ * of the leaf that one value of the digit covers. If there is no such digit, take the digit with the longest steps, and return a number of values of
+ * the leaf that covers at least `want` elements. *step receives the shorter of the digit's two steps. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];
@@ -1029,7 +1030,8 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
  * the longest steps in both layouts. The leaves of an axis are taken from the most major on, so that a piece is one interval of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   int64_t
-      /* for each axis, the divisor of the last leaf that was taken; the next leaf of the axis must have div * mod equal to it; 0: no leaf was taken */
+      /* for each axis, the divisor of the last leaf that was taken, or 0; the next leaf of the axis must have a div * mod that is equal to this
+       * divisor */
       end[SETT_TILE_MAX_RANK];
   int64_t bytes = plan->span / 8 * plan->to_bits + plan->span % 8 * plan->to_bits / 8, least = bytes / 256;
   unsigned char out[SETTP_RELAYOUT_LEAVES];
@@ -1063,7 +1065,7 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     out[best] = 1;
     chunk = best_chunk;
     if (bytes / leaf->size < least) {
-      /* round count up to a multiple of `whole`: of best_chunk, or of the number of values in whole pages if count has at least one page */
+      /* round count up to a multiple of `whole`: of best_chunk or, if count has at least one page, of the number of values in a page */
       int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits,
               whole = best_chunk;
       if (best_step && page % best_step == 0 && page / best_step <= count / best_chunk) whole *= page / best_step;
@@ -1262,8 +1264,8 @@ SETTP_RELAYOUT_INLINE void settp_relayout_scatter(unsigned char *to, const unsig
 /* ---- bodies: a box of loops -------------------------------------------------------------------------------------- */
 
 typedef struct settp_relayout_loop {
-  int64_t n, from, to;        /* number of steps; strides in elements, which later become bytes or bits */
-  int64_t from_back, to_back; /* the last step begins this much earlier, so that it overlaps the step before it */
+  int64_t n, from, to;        /* number of steps; strides, at first in elements, later in bytes or bits */
+  int64_t from_back, to_back; /* subtracted from the offset of the last step, which then overlaps the step before it */
   int64_t block,
       /* if axis >= 0, the loop has no stride. The offset of step i is then offset(start + i * block) - offset(start) on this axis */
       start;
@@ -1373,8 +1375,8 @@ SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from,
   return -1;
 }
 
-/* Remove `want` contiguous elements of the source (of the destination if `by_to` is set) from the loops, and write the offsets of these elements in
- * the other buffer. If `want` does not divide the loops evenly, the last step overlaps the step before it. Return 0 if fewer than `want` elements are
+/* Remove `want` contiguous elements of the source (of the destination, if `by_to` is set) from the loops, and write their offsets in the other buffer
+ * to offset[]. If `want` does not divide the loops evenly, the last step overlaps the step before it. Return 0 if fewer than `want` elements are
  * contiguous. */
 SETT_INLINE int settp_relayout_take(settp_relayout_job *job, int by_to, int64_t want, int64_t *offset) {
   int64_t have = 1, i, k;
@@ -1671,9 +1673,10 @@ SETT_INLINE void settp_relayout_swap(settp_relayout_job *job, int i, int j) {
   job->loop[j] = swap;
 }
 
-/* Order the loops if adjacent units are adjacent along one loop in the source and along another loop in the destination. With bursts, the innermost
- * loop is a burst of the longer of these two loops; then follow a block of the shorter one, and all other loops. The next burst is prefetched.
- * Without bursts, all loops have the order of the source; interleaved rows are prefetched row by row, or in the order of the source. */
+/* Order the loops of a job. By default, they have the order of the source. Other orders need a loop along which adjacent units are adjacent in the
+ * source, and another loop along which they are adjacent in the destination. With bursts, the innermost loop is a burst of the longer of these two
+ * loops; a block of the shorter one follows, then all other loops. The next burst is prefetched. Without bursts, only interleaved rows are prefetched:
+ * row by row, or in the order of the source. */
 SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   int from, to, loops = job->loops, reads;
   int64_t wide, high;
@@ -1714,10 +1717,10 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Order the loops of squares. By default, loops have the order of the source, the short strides innermost. In large arrays, and if rows are at least
- * a page apart, a group of squares that are adjacent in the destination comes first: two squares, or the squares of 128 rows if squares have whole
- * cache lines. Without bursts, squares of large arrays prefetch: in each row if rows are at least a page apart, otherwise the next group of squares.
- * With bursts nothing is prefetched, because each row is read a page at a time. */
+/* Order the loops of squares. By default, loops have the order of the source, the short strides innermost. In large arrays, and if rows are at least a
+ * page apart, the innermost loop is a group of squares that are adjacent in the destination. A group is two squares or, if squares have whole cache
+ * lines, the squares of 128 rows. Without bursts, squares of large arrays prefetch: in each row if rows are at least a page apart, otherwise the next
+ * group of squares. With bursts nothing is prefetched, because each row is read a page at a time. */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
   int large = job->plan->streams, loops = job->loops;
