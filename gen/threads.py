@@ -1,4 +1,4 @@
-"""Find the number of CPU threads with which a kernel is fastest, for a program in C and for a launch of OpenCL."""
+"""Estimate the number of CPU threads with which a kernel is fastest, in a program in C or a launch of OpenCL."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
 
 def _read(nest: Nest, parameter: Buffer) -> int:
     """Return an upper bound of the number of bytes that a nest reads from a parameter; 2^62 if it has no
-    read of the parameter. An element that several reads reach counts once for each of them.
+    read of the parameter. An element that several reads access counts once for each of these reads.
     """
     count = bits = 0
     for partition in (nest.partition, *nest.further):

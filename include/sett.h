@@ -1326,7 +1326,8 @@ SETT_INLINE int64_t settp_layout_form_first(const settp_layout_form_digit *a, in
   return -1;
 }
 
-/* Compare two forms. Return a yes, a no with the first point at which they differ, or neither if the forms do not decide it. */
+/* Compare two forms. Return a yes; or a no, with the first point at which they differ; or an answer that is neither, if the forms are not enough to
+ * decide. */
 SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, settp_layout_form *b, int first) {
   sett_any_answer answer = settp_layout_any_say(1, 0, "yes");
   int i, j, k, o, in, carry = 0, order[SETT_ANY_DIMS];
@@ -1690,7 +1691,7 @@ SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *n
   return 0;
 }
 
-/* The digits of all inputs in one output, the smallest stride first. span is the number of values that fit below the stride of the next digit, so
+/* The digits by which all inputs change one output, the smallest stride first. span is (stride of the next digit) / (stride of this digit), so
  * span > size means padding. */
 typedef struct settp_layout_any_digit {
   settp_layout_form_digit digit;
@@ -2752,7 +2753,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 
 /* ---- bodies: layouts as distributions over threads ------------------------------------------------------------------------------ */
 
-/* A layout as a distribution. at[] has the inputs that are register, lane, warp and block; -1 means that there is none. */
+/* A layout as a distribution. at[] has the numbers of the inputs register, lane, warp and block; -1 means that the layout has no such input. */
 typedef struct settp_layout_owner {
   const sett_any *layout;
   settp_layout_form *form;

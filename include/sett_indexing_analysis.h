@@ -725,8 +725,8 @@ SETT_INLINE sett_expr settp_analysis_plus(sett_map_arena *arena, sett_expr a, in
   return sett_map_add(arena, a, sett_map_constant(arena, term));
 }
 
-/* Split the row-major number of the `count_out` indices index[] (of sizes out[]) into `count_in` indices of sizes in[], and write them to
- * result[]. out[] and in[] have equal products, and no size is 1. */
+/* Combine `count_out` indices index[] in dimensions of sizes out[] to one row-major number. Split this number into `count_in` indices in dimensions of
+ * sizes in[], and write them to result[]. out[] and in[] have equal products, and no size is 1. */
 SETT_INLINE int settp_analysis_piece(sett_map_arena *arena, int count_out, const int64_t *out, const sett_expr *index,
                                      int count_in, const int64_t *in, sett_expr *result) {
   sett_expr number = index[count_out - 1];

@@ -193,7 +193,7 @@ def _leads(manifest: Manifest) -> List[Lead]:
 class ComparedFusion(NamedTuple):
     """A fusion of a traced program.
 
-    proof: true if its results are proved by its maps instead of compared with a reference
+    proof: true if its maps prove the results, so that they are not compared with a reference
     """
 
     name: str
@@ -404,7 +404,7 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile
 
 # If all rounds of a reference and its bound take less than this, in seconds, gcc -O2 costs more time than it saves.
 SHORT_SECONDS = 0.03
-SHORT_OF_100_OPS = 0.25  # the same for a function of 100 ops: gcc's time grows with the square of the number of ops
+SHORT_OF_100_OPS = 0.25  # this limit for a function of 100 ops: gcc's time grows with the square of the number of ops
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:

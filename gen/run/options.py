@@ -28,7 +28,7 @@ class Options:
     """The options of check, run and bench.
 
     seed: seed of the random inputs of check
-    rounds: number of rounds of check; 0: the size of the inputs decides; negative: a maximum
+    rounds: number of rounds of check; 0: the size of the inputs decides; -n: the size decides, with a maximum of n
     """
 
     seed: int = 1

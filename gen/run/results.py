@@ -39,7 +39,7 @@ class CheckResult:
         return f"{self.max_share:.2g} of the allowed error" if self.max_share else "0"
 
     def line(self) -> str:
-        """Return the short line for a fusion, without figures."""
+        """Return one line about a fusion: its status, name and hero, and the largest error or the reason."""
         if self.status == "PASS" and not self.reason:
             return f"  PASS {self.fusion} {self.hero} {self.share_text() if self.compared else '-'}, {counted(self.rounds, 'round')}"
         return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")

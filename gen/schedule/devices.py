@@ -22,9 +22,9 @@ class SquareTile:
 
     side: number of elements of its side.
     load_bytes: bytes of one load.
-    tiles_down: number of tiles, one below the other, that are transposed together. Only processors on which bursts of
-        prefetches are faster (Intel's) use this number; the others transpose one tile, because two took 1.24 times as
-        long (f32[1023,4097] in C, AMD EPYC).
+    tiles_down: number of tiles, one below the other, that are transposed together. This number is used only on
+        processors on which bursts of prefetches are faster than hardware prefetchers (Intel's). Other processors
+        transpose one tile at a time, because two took 1.24 times as long (f32[1023,4097] in C, AMD EPYC).
     """
 
     side: int
@@ -354,7 +354,7 @@ class ContractionGpuNumbers:
             (8, (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))))})
     # Tiles for wgmma, on devices that have it; a thread has two rows. They are not timed.
     warpgroup_tiles: Tuple[GpuTile, ...] = ()
-    warpgroup_sum_cost: int = 1000  # the same number as `sum_cost`, for wgmma
+    warpgroup_sum_cost: int = 1000  # the value of `sum_cost` for wgmma
 
     # Tiles for MFMA, by bytes of an element: 4 wavefronts, each of whose threads has 4 rows of an instruction. They are
     # not timed.
@@ -373,7 +373,7 @@ class ContractionGpuNumbers:
     # number of multiplications that a multiprocessor does in the time in which one element of a part is written and
     # read again (f32 on H100: 128 multiplications in the time of 25 bytes)
     sum_cost: int = 40
-    # the same number as `sum_cost`, for matrix instructions, by bytes of an element
+    # the value of `sum_cost` for matrix instructions, by bytes of an element
     matrix_sum_cost: Mapping[int, int] = field(default_factory=lambda: {1: 600, 2: 600, 8: 80})
 
 
@@ -465,8 +465,8 @@ class ContractionCpuNumbers:
     row_units: int = 16
     row_items: int = 4
     row_sets: int = 4
-    # minimum number of work-items of a depthwise convolution for each of them to compute whole rows (3x3, 2x56x56
-    # pixels of 144 features, 2 threads: 0.16 ms, with blocks of 3 units 0.19 ms)
+    # The work-items of a depthwise convolution compute whole rows if there are at least this many work-items (3x3,
+    # 2x56x56 pixels of 144 features, 2 threads: 0.16 ms, with blocks of 3 units 0.19 ms).
     wide_items: int = 32
     chunk: int = 256  # number of products that are summed one after another before their sum is added to a total
 
@@ -480,7 +480,7 @@ class ContractionCpuNumbers:
     #     ms; blocks of 192 rows 22.4 ms, of 96 rows and 8 units 27.0 ms).
     # long_matrix_array: rows and units of a block for longer sums whose totals are in an array.
     matrix_chunk: int = 512
-    matrix_items: int = 16  # chosen: minimum number of work-items for one of them to have more than `rows` rows
+    matrix_items: int = 16  # chosen: a work-item has more than `rows` rows only if there are this many work-items
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
@@ -550,15 +550,15 @@ class ThreadsNumbers:
 
     # multiply-adds that register tiles do in the time of one vector instruction (f64 64x64x64, 1 thread: 5.8 us)
     tile_rate: float = 6
-    # the same number as `tile_rate`, for matrix instructions, by the macro of these instructions (256x256x256, 1
-    # thread: bf16 25 us, s8 14 us)
+    # the value of `tile_rate` for matrix instructions, by the macro of these instructions (256x256x256, 1 thread: bf16
+    # 25 us, s8 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
-    # `core_bytes` for products by matrix instructions. One thread packs the panels; a second thread reads them from the
-    # first one's cache, which takes some 20 us. Times in one and in two threads, with packing: bf16 256x256x256 25 and
-    # 47 us, 320x320x320 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us, 320x320x320 40 and 38 us.
-    # If the panels are not packed again, bf16 256x256x256 takes 14 us in two threads.
+    # The value of `core_bytes` for products by matrix instructions. One thread packs the panels; a second thread reads
+    # the panels from the first one's cache, which takes some 20 us. Times in one and in two threads, with packing: bf16
+    # 256x256x256 25 and 47 us, 320x320x320 54 and 50 us, 384x384x384 96 and 73 us; s8 256x256x256 16 and 25 us,
+    # 320x320x320 40 and 38 us. If the panels are not packed again, bf16 256x256x256 takes 14 us in two threads.
     matrix_bytes: float = 30
-    # `hand_over` for products by matrix instructions (bf16 256x256x256: 25 us in one thread, 14 us in two)
+    # the value of `hand_over` for products by matrix instructions (bf16 256x256x256: 25 us in one thread, 14 us in two)
     matrix_hand_over: int = 12000
 
 
@@ -577,10 +577,10 @@ class LoopCpuNumbers:
     #     lanes.
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group if a step is one element
-    scalar_elements: int = 4096  # minimum number of elements for work-items to form groups, if a step is one element
+    scalar_elements: int = 4096  # if a step is one element, work-items form groups for at least this many elements
     cut_row_steps: int = 8              # minimum number of steps of a row, if each row ends with a partial step
     streams: int = 4                    # equal parts of the memory that a work-item reads in turns
-    pair_streams: int = 2               # the same number as `streams`, for pairs of registers of 16-bit elements
+    pair_streams: int = 2               # the value of `streams` for pairs of registers of 16-bit elements
     burst: int = 8                      # steps whose cache lines are prefetched together
     prefetch: int = 4096                # prefetch distance in bytes, into L2
     pair_prefetch: int = 1024           # prefetch distance in bytes, into L1, for pairs of registers of 16-bit elements
@@ -655,7 +655,7 @@ class TableNumbers:
     # Minimum number of instructions for 16 elements with which a table is faster. (Time with a table relative to time
     # without: logarithm, 30 instructions, 0.86 in C and 1.03 on PoCL; six products and sums, 36 instructions, 0.43.)
     cost: int = 32
-    elements: int = 1 << 20             # minimum number of elements for a table to save more time than filling it takes
+    elements: int = 1 << 20             # for this many elements, a table saves more time than filling it takes
 
 
 @dataclass(frozen=True)
@@ -723,7 +723,7 @@ class ReductionCpuNumbers:
     column_prefetch: int = 8 << 10      # prefetch distance in bytes, from row to row of a column
     row_vectors: int = 4                # maximum number of vectors of a row in a step
 
-    # minimum number of groups of 16 rows, for each stream of each core, for rows to be read in streams
+    # Rows are read in streams if there are at least this many groups of 16 rows for each stream of each core.
     stream_blocks: int = 4
     # Long rows that are not read in streams are cut into parts if the input has at least this many times part_bytes.
     flat_parts: int = 4
@@ -748,7 +748,8 @@ class ReductionCpuNumbers:
     column_period: int = 25
     stream_vectors: int = 64            # chosen: minimum number of vectors of a row that is read in streams
 
-    # chosen: minimum number of vectors for each accumulator, for vectors to cover several rows of few columns
+    # chosen: vectors cover several rows of few columns only if there are at least this many vectors for each
+    # accumulator
     period_vectors: int = 64
     part_rows: int = 16                 # chosen: minimum number of rows in a part of columns
     part_steps: int = 4                 # chosen: minimum number of steps in a part of a row
@@ -769,8 +770,8 @@ class ScanCpuNumbers:
 class RowsCpuNumbers:
     """Numbers for rows that pass through several stages on a CPU (gen/heroes/rows_cpu.py)."""
 
-    # the same number as `turn_steps` of ReductionCpuNumbers, but smaller, because rows that pass through several stages
-    # are shorter
+    # as `turn_steps` of ReductionCpuNumbers; it is smaller here, because rows that pass through several stages are
+    # shorter
     turn_steps: int = 8
     held_bytes: int = 512 << 10         # maximum bytes of a row, so that it stays in L2 from one stage to the next
 
@@ -801,7 +802,7 @@ class ScatterNumbers:
     # number of rows whose indices a work-item tests before it combines the rows in its part of the result (256 and 1024
     # are as fast)
     picked_rows: int = 0
-    shared_updates: int = 4096          # minimum number of updates for CPU work-items to share the result
+    shared_updates: int = 4096          # CPU work-items share the result if there are at least this many updates
 
     # minimum number of adjacent elements of the result for each of the CPU work-items that share it
     shared_neighbours: int = 128
@@ -824,9 +825,9 @@ class FftNumbers:
     threads: int = 1                    # threads of a block
     scratch_bytes: int = 0              # maximum bytes of the buffers of all work-items together; 0: no limit
 
-    # chosen: maximum number of elements of a row for several rows to be transformed together, one in each lane
+    # chosen: rows of at most this many elements are transformed together, one row in each lane
     short_row: int = 128
-    # the same maximum as `short_row`, if adjacent elements in memory are in different rows
+    # the value of `short_row` if adjacent elements in memory are in different rows
     short_column: int = 2048
     # maximum bytes of the table of the factors (roots of unity) between the two transforms of a row; beyond this size,
     # a factor is the product of entries of two small tables
@@ -860,8 +861,8 @@ class MatricesNumbers:
     block_bytes: int = 32 << 10  # bytes of the right-hand sides that a CPU solves for at once, in an array on the stack
     threads: int = 64                   # threads of a GPU's block, if each thread has a matrix
 
-    # Minimum number of rows for a block of GPU threads to compute one matrix: in any batch, and in a batch with at most
-    # one matrix for each multiprocessor.
+    # A block of GPU threads computes one matrix if the matrix has at least this many rows: in any batch (block_rows),
+    # and in a batch with at most one matrix for each multiprocessor (few_block_rows).
     block_rows: int = 16
     few_block_rows: int = 5
     block_threads: int = 256            # maximum number of threads of a block that computes one matrix
@@ -903,11 +904,11 @@ class ReductionGpuNumbers:
     # bytes of the input for each thread above which more threads share a result
     thread_bytes: int = 16
     loading_bytes: int = 64             # bytes of the input that a thread loads at once
-    thread_steps: int = 4               # minimum number of steps of a thread for more threads to share a result
+    thread_steps: int = 4               # more threads share a result only if each has at least this number of steps
     thread_results: int = 4             # partial results (accumulators) of a thread that has one result
     unit_blocks: int = 2  # number of blocks for each multiprocessor below which the input is cut into parts
     part_blocks: int = 4                # number of blocks for each multiprocessor after the input is cut
-    part_loads: int = 4                 # minimum number of loads of each thread for the input to be cut into parts
+    part_loads: int = 4                 # the input is cut into parts only if a thread would have this number of loads
 
 
 @dataclass(frozen=True)
@@ -918,8 +919,8 @@ class RowsGpuNumbers:
 
     # registers for a thread's elements of a row; twice this number if the row is too long for the threads of a block
     registers: int = 16
-    # number of multiprocessors for each long row above which the stages have kernels of their own, in which several
-    # blocks share a row
+    # If there are more multiprocessors than this for each long row, each stage is a kernel of its own, in which several
+    # blocks share a row.
     few_rows: int = 4
 
 

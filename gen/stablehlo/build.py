@@ -349,7 +349,7 @@ class Builder(ABC):
              **attributes: Any) -> Instruction:
         """Add an instruction for an op or a part of an op.
 
-        names: for HLO's attribute names, the names in the text; STRUCTURE/FIELD for a field of a structure
+        names: HLO's name of an attribute -> its name in the text, or STRUCTURE/FIELD for a field of a structure
         """
         line, col = self.scanner.place(op.line_pos)
         made = Instruction(self.instruction_name(scope, op, opcode), opcode, written if written is not None else Shape(""),

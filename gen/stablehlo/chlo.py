@@ -320,8 +320,8 @@ def polygamma(n: Real, x: Real) -> Real:
 
 
 def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Instruction]":
-    """Return the rule (see `Rule`) for an op that `rule` computes. `rule` gets arrays of f64 if the result is f64, else
-    arrays of f32.
+    """Return a `Rule` that converts the operands to f32, or to f64 if the result is f64, applies `rule` to them, and
+    converts the result back.
     """
     def made(x: Expander, i: Instruction) -> Instruction:
         formula = Formula(x)
