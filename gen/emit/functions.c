@@ -3,14 +3,14 @@
 
    A piece is the text between two blank lines. gen/emit/functions.py takes the pieces that a kernel uses. `floats` and
    `doubles` are vectors of the machine's width, and `ints` and `longs` are vectors of integers of the same width.
-   vectors.c (GNU C) and vectors.cl (OpenCL) define them. A comparison of vectors returns a mask. A scalar operand next
-   to a vector is a positive constant that its type represents exactly, because gcc accepts no other for the x87. mad(a,
-   b, c) is a b + c, rounded once or twice; the error bound of each function holds for both. A NaN operand gives a NaN,
-   because no comparison with a NaN is true.
+   vectors.c (GNU C) and vectors.cl (OpenCL) define them. A comparison of vectors returns a mask. A vector may be
+   combined with a scalar only if the scalar is a positive constant that its type represents exactly; for the x87, gcc
+   rejects other scalars. mad(a, b, c) is a b + c, rounded once or twice; the error bound of each function holds for
+   both. A NaN operand gives a NaN, because no comparison with a NaN is true.
 
-   The coefficients of polynomials are minimax. Float coefficients were rounded one after another, and the remaining
-   ones fitted again each time. The comments say how far each polynomial is from the function that it approximates.
-   bench/README.md has the maximum error of each function. */
+   Polynomials are minimax approximations. Float coefficients were rounded one after another; after each rounding, the
+   remaining coefficients were fitted again. The comments give the error of each polynomial relative to the function
+   that it approximates. bench/README.md has the maximum error of each function. */
 
 /* one step of Horner's rule */
 static inline floats horner_floats(floats p, floats x, float c) { return mad_floats(p, x, splat_floats(c)); }
@@ -62,7 +62,7 @@ static inline floats ceil_floats(floats x) {
   return choose_floats(near < x, signed_floats(abs_floats(near + 1.0f), x), near);
 }
 
-/* Return 2^n for n in [-126, 127]. A multiple of 2^22 may have been added to n, as modulo_ln2_floats does. */
+/* Return 2^n for n in [-126, 127]. n may also be such a number plus a multiple of 2^22 (see modulo_ln2_floats). */
 static inline floats power_of_two_floats(ints n) { return as_floats(as_uints(n + 127) << 23); }
 
 /* Return x - n ln 2, where n is the integer nearest to x / ln 2; |x| < 2^8. *n is n plus a multiple of 2^22, which
@@ -90,7 +90,7 @@ static inline floats exp_bounded_floats(floats x) {
   return exp_near_floats(r) * power_of_two_floats(n);
 }
 
-/* 2^(n/16), where only the last four bits of n count */
+/* 2^(n/16) for n in [0, 15]; only the last four bits of n are used */
 #if AVX512
 static inline floats root_floats(ints n) {
   const floats roots = {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
@@ -158,8 +158,8 @@ static inline floats quotient_floats(floats x, floats y) {
   return x / y;
 }
 
-/* Return e^x - 1, computed as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)). The relative error of the polynomial for
-   e^r - 1 is at most 2^-29.3. */
+/* Return e^x - 1. With x = r + n ln 2, it is computed as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)). The relative error of
+   the polynomial for e^r - 1 is at most 2^-29.3. */
 static inline floats expm1_floats(floats x) {
   ints n;
   const floats y = at_most_floats(at_least_floats(x, -20.0f), 89.0f);

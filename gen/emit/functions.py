@@ -12,8 +12,8 @@ from gen.schedule import VECTOR_BITS
 from gen.targets import Target
 
 VECTORS = {"f32": "floats", "f64": "doubles"}
-# These are no ops of HLO. `more(a, b)` is a if a > b, else b; `less(a, b)` is a if a < b, else b. If one of them is a
-# NaN, the result is b.
+# Functions that are not HLO ops: `more(a, b)` is a if a > b, else b; `less(a, b)` is a if a < b, else b. If a or b is
+# a NaN, the result is b.
 CHOICES = ("more", "less")
 # the quotient of a register and a value that all its lanes share
 QUOTIENT = "quotient"
@@ -31,8 +31,8 @@ def _functions(vectors: str) -> "Mapping[str, str]":
 
 
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {dtype: _functions(vectors) for dtype, vectors in VECTORS.items()}
-# pairs of ops on the same argument that one function computes; it returns the first result, and stores the second
-# through a pointer
+# Key: two ops on the same argument. Value: the function that computes both; it returns the result of the first op, and
+# stores the result of the second op through a pointer.
 PAIRS = {("sine", "cosine"): "sincos"}
 # The functions that are one instruction of the processor. In languages whose own functions take vectors, these
 # functions are called instead of those in functions.c. (rint and round are not listed, because they take 13

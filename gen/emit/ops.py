@@ -103,8 +103,8 @@ def constant(d: Target, pattern: int, dtype: str) -> Value:
 
 def bounds(opcode: str, to: str, sources: Sequence[str],
            x: Sequence[Value]) -> "Tuple[Optional[Tuple[float, float]], bool]":
-    """Return the known bounds of a result, or None, and true if the result may be a NaN. The bounds hold if the result
-    is not a NaN.
+    """Return two values: the bounds of a result (None: unknown), and true if the result may be a NaN. The bounds hold
+    if the result is not a NaN.
     """
     some = [v.within for v in x]
     nan = any(v.nan for v in x)

@@ -40,7 +40,7 @@ from gen.emit.templates import macro
 from gen.schedule import PIECE, PIECES, VECTOR_BITS
 from gen.targets import Target
 
-Element = Tuple[int, int]                   # (l, r)
+Element = Tuple[int, int]                   # (l, r): row l and column r of a tile
 Register = Tuple[str, Tuple[Element, ...]]  # its name in the C text, and for each lane the element (l, r) in it
 # position at which a bit is inserted into the lane number, and position of the bit that is removed
 Step = Tuple[int, int]
@@ -202,7 +202,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
-    # for each step: which bit of `l`, the row's number, it inserts into the lane number
+    # for each step, the bit of the row's number `l` that the step inserts into the lane number
     inserted = [*range(bits - above, bits), *reversed(range(within))]
     loaded = [bit for bit in range(bits) if bit not in inserted]
     blocks = []
@@ -226,7 +226,7 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
         run = low          # each stored piece must be contiguous
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
-    # for each step: which bit of `r`, the register's number, it inserts into the lane number
+    # for each step, the bit of the register's number `r` that the step inserts into the lane number
     inserted = [*reversed(range(within)), *range(low, low + above)]
     blocks = []
     for first in range(0, rows, size):

@@ -258,8 +258,8 @@ def _words(d: Target, real: str) -> Dict[str, Any]:
 
 
 def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:
-    """Return a piece with its words replaced, and request the pieces that it calls. If the name of such a piece ends
-    with words that are replaced (T, LANES), their replacements say for which types the piece is requested.
+    """Return a piece with its words replaced, and request the pieces that it calls. If the name of a called piece ends
+    with words such as T and LANES, the replacements of these words are passed to `need`.
     """
     known = pieces(file)
     assert name in known, f"gen/emit/{file} has no function {name}"

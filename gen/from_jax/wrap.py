@@ -36,7 +36,8 @@ TARGETS = {"c": Handler("cpu", "files/jax.c.j2", "{}_jax.c", "{}_jax"),
 
 def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = None) -> "Dict[str, str]":
     """Return NAME_jax.py and the file of each target's handler. Raise RunError unless all arrays are dense, row-major
-    and have elements of whole bytes, as JAX passes them, or if a GPU would need a copy of the program's constants.
+    and have elements of whole bytes, as JAX passes them. Also raise it if a GPU would need a copy of the program's
+    constants.
 
     about: the program's manifest
     function: the JAX function that the program was lowered from, whose arguments and results may be trees. None: each
