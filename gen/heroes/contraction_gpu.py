@@ -484,7 +484,7 @@ def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device
 # ---- kernels ----
 
 def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
-    """Return the plan of the epilogue's code, for the adjacent sums of a thread that one step converts to results."""
+    """Return the plan of the epilogue's code. One step converts `vec` adjacent sums of a thread to results."""
     counts, vec = nest.counts, schedule.vec
     box = {"batch": (0, counts["batch"] - 1), "row": (0, counts["row"] - 1),
            "group": (0, counts["column"] // vec - 1), "vec": (0, vec - 1)}
@@ -551,8 +551,8 @@ def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: s
 
 
 def exact_sum(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Optional[ExactSum]:
-    """Return the exact sum, which replaces a tile's sum if that is NaN. Return None if a tile's sum is always exact,
-    because all elements exist or because zeros in place of missing elements cannot change it.
+    """Return the exact sum, which replaces a tile's sum if the tile's sum is NaN. Return None if a tile's sum is always
+    exact, because all elements exist or because zeros in place of missing elements do not change the sum.
     """
     nest, d, kind, t = choice.nest, context.target, choice.nest.dot.shape.dtype, choice.index
     if not nest.conditions or kind not in ("f32", "f64"):

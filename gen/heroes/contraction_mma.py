@@ -6,9 +6,9 @@ operands from memory to shared memory, several stages ahead. From there ldmatrix
 moves 16-bit elements, so lanes load elements of 64 bits without it. sett_mma_layouts.h says which lane holds which
 element and which sum.
 
-A row of a tile in shared memory is one line; it is one step if lines are contiguous in memory, and then ldmatrix
-transposes. Rows are rotated by multiples of the length of a read, so that rows which are read together are in different
-banks.
+A row of a tile in shared memory is one line if an operand is contiguous along the sum. Otherwise, a row is one step,
+and ldmatrix transposes. Rows are rotated by multiples of the length of a read, so that rows which are read together are
+in different banks.
 
 ldmatrix transposes bytes in pairs of lines, and the kernel then permutes bytes within pairs of registers. As a result,
 the first 8 of an instruction's 16 lines are the even lines in memory, and the last 8 are the odd lines.

@@ -107,8 +107,8 @@ class Axis:
 
 
 def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, int, int], ...]":
-    """Return (size, stride in `source`, stride in `target`) for each dimension that is not transformed, the fastest one
-    last. Adjacent dimensions are merged if both arrays allow this.
+    """Return (size, stride in `source`, stride in `target`) for each dimension that is not transformed, in the order of
+    decreasing strides in `source`. Adjacent dimensions are merged if both arrays allow this.
     """
     of, to = strides_of(source), strides_of(target)
     merged: List[Tuple[int, int, int]] = []

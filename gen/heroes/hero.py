@@ -207,8 +207,8 @@ class Hero(Generic[N, S]):
     nest_class: the class of nests that the hero may write.
     sides: true if its kernels also write a nest's side results; false if each side result is a nest of its own.
     members: true if the hero writes combined nests, and only these.
-    walks: true if its only kernel is a loop that can be joined to others in one kernel, each with a range of the
-        blocks.
+    walks: true if its only kernel is a loop, which the concatenate hero may put into one kernel with other loops. Each
+        loop then has a range of the kernel's blocks.
     overwrites: true if its kernels read an element before they write at the same position. A result may then overwrite
         an operand if the maps allow it (gen/plan/overwrite.py).
     leads: true if all addresses of its kernels are printed from maps, which may contain a leading dimension

@@ -277,7 +277,7 @@ def _packed(nest: Nest) -> "List[int]":
 
 
 class Gathered(NamedTuple):
-    """Statements that prefetch the rows of an operand that the indices of a later step select.
+    """Statements that prefetch rows of an operand for a later step. The indices of that step select these rows.
 
     before: statements before a step's registers.
     register: statements for each register of a step.
@@ -299,9 +299,9 @@ def _later(nest: Nest, loop: LoopSchedule) -> str:
 
 
 def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index_type: str) -> Gathered:
-    """Return the prefetches of the rows that the indices of a later step select. If a register covers at least a cache
-    line, each register of a step prefetches its own part of these rows, because prefetches that are issued at once wait
-    for one another. Otherwise all prefetches are issued before the step.
+    """Return the prefetches of rows for a later step, whose indices select these rows. If a register covers at least a
+    cache line, each register of a step prefetches its own part of these rows, because prefetches that are issued at
+    once wait for one another. Otherwise all prefetches are issued before the step.
     """
     elements, thread, d = nest.shape.elements, _later(nest, loop), context.target
     if not thread:

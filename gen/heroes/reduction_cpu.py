@@ -535,8 +535,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- positions ----
 
     def coordinates(self, block: str = "block") -> "List[Tuple[str, int]]":
-        """Return the coordinates of a work-item as (name, size), which are the digits of its number. block: the
-        variable that counts a work-item's blocks.
+        """Return the name and size of each coordinate of a work-item. The coordinates are the digits of the work-item's
+        number. block: the variable that counts a work-item's blocks.
         """
         digits, sweep = self.digits, self.sweep
         counts: List[Tuple[str, int]] = []
@@ -575,7 +575,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                 else f"({block} < {per_stream} ? {block} + stream * {per_stream} : {streams * per_stream} + stream)"
             )
         start = ""
-        if moved:  # the last block overlaps the block before it, which the same work-item computes
+        if moved:  # the last block overlaps the block before it; the same work-item computes both blocks
             self.at[digit], self.box["first"] = "first", (0, size - width)
             name = "block_of_stream" if streams > 1 else block
             start = f"{name} < {whole} ? {name} * {width} : {size - width}"

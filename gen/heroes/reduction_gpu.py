@@ -196,7 +196,9 @@ class Candidate(NamedTuple):
 
 
 class ReductionGpuHero(Hero[Reduction, Candidate]):
-    """A kernel in which each block computes some of the results, or a part of them; a second kernel combines parts."""
+    """A kernel in which each block computes some results. If the steps are cut into parts, each block computes one part
+    of some results, and a second kernel combines the parts.
+    """
 
     name, sides, leads = "reduction", True, True
     nest_class = Reduction

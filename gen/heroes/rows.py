@@ -107,8 +107,8 @@ def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) ->
 
 
 def totals(writers: "Sequence[ReductionWriter]", form: str) -> "Dict[Instruction, Given]":
-    """Return the totals of stages: for each reduce op, the function that gives its C value. form: the pattern of the
-    names of the totals' variables, with {} for the accumulator's id.
+    """Return, for each reduce op of the stages, the function that returns its total as a C value. form: the pattern of
+    the names of the totals' variables, with {} for the accumulator's id.
     """
     return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])
             for writer in writers for h, hero in enumerate(writer.nest.heroes)}

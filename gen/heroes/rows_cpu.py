@@ -256,8 +256,8 @@ class RowsCpuRecord:
     rows: number of rows that go through the stages together, 16 or 1.
     vec: number of registers of an accumulator.
     values: arrays of the values that stages compute once for each row.
-    late: the values of the previous row that the last stage needs, if the last stage of a row runs together with the
-        second to last stage of the next row; else None.
+    late: None, unless the last stage of a row runs together with the second to last stage of the next row. Then: arrays
+        of the values that the last stage needs of the previous row.
     kept: arrays of values that later stages need for each element.
     columns: accumulators of each reduction over the rows.
     digits: loops around the registers of a row.
@@ -601,7 +601,7 @@ class RowsCpuWriter:
         If there are later stages, the first stage prefetches nothing, because it waits for memory itself. A later stage
         that writes no rows takes as many prefetches as its computation hides. The stages that write rows keep memory
         busy, so they share only the remaining prefetches. late: true if the last stage runs together with the second to
-        last stage of the next row; it then has no prefetches.
+        last stage of the next row. The last stage then has no prefetches.
         """
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:
