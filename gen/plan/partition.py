@@ -558,7 +558,7 @@ class Partition:
         self._compute(instruction, function.body, function.index)
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """Return true if regions are not nested too deeply to compute a value where it is used."""
+        """Return true if a value may be computed where it is used: in a region that is not nested too deeply."""
         return region.depth < MOST_REGIONS
 
     def _compute(self, instruction: Instruction, region: Region, index: str) -> None:

@@ -574,7 +574,7 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
              users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
-    """Return the product with a result layout for which its users need no transpose. The users must be a chain of
+    """Return the product with another result layout, so that its users need no transpose. The users must be a chain of
     elementwise ops and moves; the layout then follows the order in memory of the chain's result. Return the product
     itself if there is no such chain, or if the contiguous dimension would not be contiguous in an operand.
     """
@@ -793,7 +793,7 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
     flat = x.reshape(both[of], (*dims[:batch], rows, *dims[-2:]))
     sides = Sides(tuple(range(batch)), (batch,), (batch + 1, batch + 2))
     both[of] = _in_panels(x, flat, sides, batch, _panel_width(rows, kind, panels.group_units), dims[-1])
-    at = batch + of * len(kept)     # the dimension that counts the rows
+    at = batch + of * len(kept)     # the dimension of the rows
     shape = array_shape(kind, (*dims[:batch], *kept[:at - batch], rows, *kept[at - batch:]))
     order = (at, *(d for d in shape.minor_to_major if d != at))
     value = x.reshape(_of_groups(x, array_shape(kind, shape.dims, order), both, of, batch), dot.shape.dims)

@@ -320,8 +320,8 @@ def _bitcast(of: Shape, to: Shape) -> str:
 
 
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
-    """Return the map from an index of `space` to the index of its row, without the dimensions `gone`. If `kept`, return
-    the map to the first index of its row.
+    """Return the map from an index of `space` to the index of its row. The index of a row lacks the dimensions `gone`.
+    If `kept`, return the map to the first index of `space` in the row.
     """
     names = [f"i{k}" for k in range(len(space.dims))]
     renamed = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
@@ -502,7 +502,7 @@ class _Stages:
             [hero.operands[1] for hero in stage.heroes],
         )
         if bound_in(partition):
-            raise _Refused      # a C variable for a total could have the same name as a runtime variable
+            raise _Refused      # refused, because a C variable for a total could have a runtime variable's name
         return partition
 
     def _partition(
@@ -529,8 +529,9 @@ class _Stages:
     # ---- values per row, and values kept in registers ----
 
     def _of_row(self, partition: Partition) -> "Dict[Instruction, Root]":
-        """Return the values of a row from which a partition computes the row's elements: totals, and values that are
-        computed only from totals. Each comes with its Root in the index space of the rows.
+        """Return the values that depend only on the row, and from which a partition computes elements of the row. These
+        are totals, and values that are computed only from totals. Each comes with its Root in the index space of the
+        rows.
         """
         once = _once(partition)
         alone: "Set[Instruction]" = set()       # values that depend only on totals

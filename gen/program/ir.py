@@ -176,8 +176,8 @@ class Program:
 
     @property
     def pointers(self) -> "Dict[Array, Tuple[int, int]]":
-        """Return, for each parameter, the index of its pointer and its offset from that pointer. All weights share one
-        pointer, which takes the place of the first weight.
+        """Return, for each parameter, the index of its pointer and its offset from that pointer. All weights share the
+        pointer of the first weight.
         """
         found: Dict[Array, Tuple[int, int]] = {}
         count, block = 0, -1

@@ -2,7 +2,7 @@
 
 A parameter or a result with such a dimension is a submatrix: the distance between its rows is larger than the length of
 a row. Element (r, c) is at position r * lead + c. The map `Shape.place` of such an array has `lead` as a runtime
-variable, so that every address that is printed from the map contains it. A fusion whose kernels support this
+variable. All addresses are printed from this map, and therefore contain `lead`. A fusion whose kernels support this
 (`Hero.leads`) reads and writes the submatrix directly. For other fusions, loops and branches, the program copies the
 submatrix to a dense array first, or from a dense array at the end.
 """

@@ -192,7 +192,8 @@ class _Tracer:
 
 
 def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "Dict[int, Array]") -> List[Any]:
-    """Return the array at each place of a call. A place is a scratch buffer, or the index of a parameter or result.
+    """Return the arrays at the given places of a call. A place is a scratch buffer, or the index of a parameter or
+    result.
 
     arrays: the arrays of the parameters, or of the results, of the call
     kept: the arrays of the call's scratch buffers, by the buffer's number

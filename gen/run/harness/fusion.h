@@ -43,8 +43,8 @@ struct sett_from {
   size_t offset;
 };
 
-/* One of the calls that a program consists of. A check compares the results of each call separately, computed from the
- * arrays that the call read.
+/* One of the calls of a program. A check compares the results of each call with a reference, which reads the same
+ * arrays as the call.
  * from: the array of each of the call's parameters.
  * to: for each of the call's results, the index of the program's result that holds it. */
 struct sett_call {

@@ -35,8 +35,8 @@ static void row_major(int rank, const dnnl_dim_t *dims, dnnl_dim_t *strides)
   for (int i = rank - 1; i >= 0; stride *= dims[i--]) strides[i] = stride;
 }
 
-/* Describes both arrays of a transpose by the result's dimensions. The operand's strides are permuted to their
- * order. */
+/* Describes both arrays of a transpose with the dimensions in the result's order. The operand's strides are permuted to
+ * this order. */
 static int layouts(const struct operation *op, int reduces)
 {
   dnnl_dims_t dims, strides, from = { 0 }, to = { 0 }, out_strides;
