@@ -48,7 +48,7 @@ Extend = Callable[[Body, int, List[Value]], List[str]]
 class Carry:
     """A value that is passed from element to element.
 
-    id: the end of its variables' names.
+    id: the suffix of the names of its C variables.
     type: type of a register.
     element: type of a lane.
     start: the initial value of a lane.
@@ -192,8 +192,8 @@ class ScanWriter:
         return value.text if value.lanes == body.lanes else self.d.splat(value.dtype, body.lanes, value.text)
 
     def next_prefix(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
-        """Return f(carry, element), as C texts. If the scan runs in reverse, return f(element, carry), which keeps the
-        order of the elements.
+        """Return f(carry, element) for the combiner f, as C texts. If the scan runs in reverse, return f(element,
+        carry): the order of the elements stays the same.
         """
         return self.combined(body, h, x, before,
                              body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
@@ -222,7 +222,9 @@ class ScanWriter:
     # ---- plans of code (forms) ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
-        """Return, for each kind of step, its elements and the part of the graph (partition) that computes it."""
+        """Return, for each kind of step, the step's elements and the part of the graph (partition) that the step
+        computes.
+        """
         return [(at, self.nest.steps) for at in self.columns_at() if at]
 
     def forms(self) -> "List[Form]":

@@ -1,15 +1,15 @@
 """The scan hero (kernel emitter) on CPUs: each element is read once, and each result written once.
 
 A position in memory is (outer * size + place) * below + column (gen/plan/scan.py), where `place` is the index along the
-scanned dimension and `below` the number of columns. The kernels are
-templates/kernels/scan_cpu_rows.j2 and scan_columns.j2:
+scanned dimension and `below` the number of columns. The templates are
+templates/kernels/scan_cpu_rows.j2 and scan_columns.j2. The kinds of kernels are:
 - rows: there is one column (`below` is 1), and the combiner is free (elements may be combined in any grouping). A
   vector of adjacent elements becomes the vector of its prefixes in registers, and is then combined with the carry from
   the previous vector.
 - row_lanes: `below` is 1. Each lane has one of 16 rows; elements are transposed in registers after loads and before
   stores.
-- columns: each lane has one of 16 adjacent columns, and goes from row to row. If vectors do not fit, one column is in a
-  scalar register.
+- columns: each lane has one of 16 adjacent columns, and goes from row to row. If vectors cannot be used, each column
+  is in a scalar register.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ scanned dimension and `below` the number of columns. The kinds of kernels are:
 - columns: a thread carries the values of one column from row to row or, if there are no columns, along a row. Template:
   templates/kernels/scan_columns.j2.
 
-In the kind "rows", the elements that the scan takes first belong to the last thread. Earlier elements are then in later
-lanes, so that only downward shuffles are needed. The last thread therefore has the elements at the lowest indices of a
-step or, in a reverse scan, the elements at the highest indices.
+In the kind "rows", the threads of a block take the elements in reverse: the last thread has the elements that the scan
+takes first. These are the elements at the lowest indices of a step or, in a reverse scan, at the highest indices. A
+thread then needs totals of later threads only, which it gets by downward shuffles.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ class ScanGpuRecord(ScanRecord):
     count: number of steps of `vec` elements for each thread.
     rest_count: number of steps of single elements that follow; in the last step, some threads may have no element.
     identity: for each carry, the identity of the combiner, from which parts start.
-    join: join(into, before, x) returns the C lines of into = f(before, x). A {} in a name stands for each carry's id.
+    join: join(into, before, x) returns the C lines of into = f(before, x), for the combiner f. A {} in a name stands
+        for the id of each carry.
     """
 
     threads: int
@@ -226,7 +227,9 @@ class ScanGpuWriter(scan.ScanWriter):
         return values
 
     def join(self, into: str, before: str, x: str) -> List[Statement]:
-        """Return the C lines of into = f(before, x). A {} in a name stands for the id of each carry."""
+        """Return the C lines of into = f(before, x), for the combiner f. A {} in a name stands for the id of each
+        carry.
+        """
         lines: List[Statement] = []
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.types_of(h)))]

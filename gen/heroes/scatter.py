@@ -200,8 +200,8 @@ class Position:
 class Sum:
     """The variable in which successive updates of the same element of a result are summed.
 
-    zero: its initial value.
-    first: C text of an update's value.
+    zero: the variable's initial value.
+    first: C text of the value of the first update of a sum.
     """
 
     type: str

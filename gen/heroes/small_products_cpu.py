@@ -105,8 +105,8 @@ class SmallProductsRecord:
     to_row: C text of the distance in the result, in elements, from row 0 to row `i`.
     last: the distance, in elements, from a matrix's start to the vector that ends with the matrix.
     unit, element: the epilogue of `lanes` elements and of one element (None: no elements need it).
-    first_unit, end_unit: C texts of the number of the first vector of the work-item's epilogue, and of the vector
-        after its last one.
+    first_unit, end_unit: C texts of the number of the first vector of the work-item's epilogue, and of the vector after
+        its last one.
     first_element, end_element: the range of elements after the last vector. They belong to the work-item for which the
         condition `at_end` is true ("": there is one work-item).
     """
@@ -230,7 +230,7 @@ def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Op
 
 
 def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
-    """Add the load of one element, or of `lanes` elements, of the products from the C pointer `from`."""
+    """Add the code that loads `lanes` elements of the products, from the C pointer `from`."""
     return [body.declare("product", dtype, lanes, body.d.gather(dtype, lanes, "from") if lanes > 1 else "*from")]
 
 

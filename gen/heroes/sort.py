@@ -167,8 +167,8 @@ class SortWriter:
         return [k for k in range(len(self.nest.op.operands)) if numbers & {2 * k, 2 * k + 1}]
 
     def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
-        """Return a C function that computes the key of an element for this group of keys, and the indices of the
-        operands whose elements it takes as arguments.
+        """Return two values: a C function that computes this group of keys for one index of the row, and the indices of
+        the operands whose elements are the function's arguments.
         """
         body, computation = self.body(name), computation_of(group, self.order.comparator)
         used = self.used(computation)

@@ -129,15 +129,15 @@ class SortRecord:
     placed: C type of the integers that combine a key and an index; "" if they are not used.
     place_bits: number of bits of the index in such an integer.
     block: number of elements that topk compares at once.
-    looked: maximum number of elements, at the beginning of a row, from which topk computes its first bound of the
-        results' keys.
+    looked: maximum number of elements at the beginning of a row that topk reads in advance, to bound the keys of its
+        results.
     lanes: how the code accesses the row of each array, operands then results.
     groups: groups of keys, the least significant first.
     less: function that returns C text of the comparator at two indices.
     held: number of words for which a work-item has an array on the stack; 0: they are in `scratch`.
     wide: true if kernels use a CPU's vectors.
     line: bytes of a cache line.
-    numbers: the numbers of the device for sorts.
+    numbers: the device's parameters for sorts (gen/schedule/devices.py).
     parts: number of work-items that share a row.
     """
 

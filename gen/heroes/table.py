@@ -118,8 +118,8 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
 
 
 def _in_vectors(position: str) -> bool:
-    """Return true if the elements are contiguous in memory and begin where a vector may begin. position: the map from
-    an element's number to its position.
+    """Return true if the elements are contiguous in memory, and the first one is aligned for vectors. position: the map
+    from an element's number to its position.
     """
     digits, start, run = strides(position), algebra.evaluate(position, 0), 1
     for size, step in reversed(list(zip(*digits or ()))):

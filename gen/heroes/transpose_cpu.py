@@ -2,10 +2,10 @@
 minor dimension go through register tiles.
 
 The iteration space has one dimension for each digit of the position in the output, a mixed-radix number
-(gen/plan/digits.py). A tile is a box: `rows` indices along the other contiguous dimension, and `lanes` indices along
-the minor dimension. A source is loaded along its own contiguous dimension and transposed in registers
-(gen/emit/register_tiles.py); a result with the other order is transposed back. All values are computed once, in the
-output's order.
+(gen/plan/digits.py). A tile is a box: `rows` indices along the dimension in which these accesses are contiguous, and
+`lanes` indices along the minor dimension. A source is loaded along its own contiguous dimension and transposed in
+registers (gen/emit/register_tiles.py); a result with the other order is transposed back. All values are computed once,
+in the output's order.
 
 For large arrays of small elements, the loads of a tile alternate with the stores of the previous tile. If a dimension
 is too short for a tile, as in tiled layouts, the next dimensions are added to it. Elements that are adjacent in all
@@ -256,9 +256,9 @@ def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, i
     """Return the coordinates of a work-item as (name, size), slowest first: the indices along the dimensions that are
     not cut into tiles, then the number of a part of the rows, then the number of a strip of tiles along lanes.
 
-    Adjacent work-items have adjacent strips of the source's rows, so that together they complete rows of the output.
-    If tiles do not divide a dimension, the last tile is moved back. It belongs to the same work-item as the tile that
-    it overlaps, so that the order of both tiles' stores is fixed.
+    Adjacent work-items have adjacent strips of the source's rows, so that together they complete rows of the output. If
+    tiles do not divide a dimension, the last tile is moved back. It belongs to the same work-item as the tile that it
+    overlaps, so that the order of both tiles' stores is fixed.
     """
     outer = [(f"g{k}", size) for k, size in frame.outer().items()]
     return outer + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
@@ -296,7 +296,7 @@ class Turns:
     """The order in which the loads of a tile alternate with the stores of the previous tile."""
 
     count: int
-    # number of groups of PIECES rows that a turn stores; `join` interleaves the loaded registers of a group
+    # number of groups that a turn stores; a group is PIECES rows, and `join` interleaves its loaded registers
     columns: int
     join: str
     register: str  # type of the registers that `join` interleaves

@@ -11,8 +11,8 @@ each phase, adjacent threads access adjacent addresses:
 
 A 32-bit word of a tile contains elements of one or two bytes from `pack` rows. A thread has `pack` rows of such words,
 and transposes blocks of pack x pack elements in its registers. If reads and writes have the same short minor dimension,
-its `unit` elements are moved together. The distance and rotation of a tile's rows in shared memory are chosen by
-counting bank conflicts at the addresses that the maps give.
+its `unit` elements are moved together. In shared memory, the distance between a tile's lanes, and the rotation of their
+words, are chosen by counting bank conflicts at the addresses that the maps give.
 """
 
 from __future__ import annotations
@@ -296,8 +296,8 @@ class Local(NamedTuple):
 
     element: the map expressions "r, l, e" of an element: its row, its lane, and its number among the elements of the
         same row and lane, which are moved together.
-    counts: the sizes of the variables in these expressions.
-    bound: a constraint that a map with these expressions needs ("": none).
+    counts: for each variable in these expressions, the number of its values.
+    bound: the constraint that excludes threads without an element; "" if each thread always has one.
     """
 
     element: str

@@ -215,8 +215,8 @@ class TransposeLinesWriter:
         self.starts = _starts(space, digit, form.side)
 
     def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
-        """Return the map from a work-item's coordinates, and the variables of `more`, to a position of the nest.
-        row, column: map expressions of the row and column in the matrix.
+        """Return the map from a work-item's coordinates, and the variables of `more`, to a position in the nest's
+        result. row, column: map expressions of the row and column in the matrix.
         """
         weights, texts, box = self.space.weights(), [], {}
         for k, size in enumerate(self.space.sizes):

@@ -148,9 +148,9 @@ class Vectors(NamedTuple):
     thread: the map from a row's coordinates g0, g1, .., the index of a vector in the row, and a lane to the result's
         index.
     box: the bounds of the variables of `thread`.
-    ends: the map from a row's coordinates to four numbers. The first two are the row's first vector and the end of its
-        vectors. The third is the number of columns before the first vector. The fourth is for the unaligned vector that
-        covers the row's last columns: its first lane that no aligned vector covers.
+    ends: the map from a row's coordinates to four numbers. The first two are the number of the row's first vector, and
+        of the vector after its last one. The third is the number of columns before the first vector. The fourth is for
+        the unaligned vector that covers the row's last columns: its first lane that no aligned vector covers.
     """
 
     thread: str
@@ -212,10 +212,10 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """Return true if this hero, which writes row by row, is faster than the loop hero. It is faster if
-    there are windows, or columns at a border. If rows are whole vectors, it is also faster if `_bordered` is true.
-    Otherwise, it is also faster if every read of a row is contiguous or of one element, and successive rows of some
-    operand are not contiguous.
+    """Return true if this hero, which writes row by row, is faster than the loop hero. It is faster if there are
+    windows, or columns at a border. If rows are whole vectors, it is also faster if `_bordered` is true. Otherwise, it
+    is also faster if every read of a row is contiguous or of one element, and successive rows of some operand are not
+    contiguous.
     """
     opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):

@@ -154,8 +154,8 @@ def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """Return the forms (plans of C code) of the result's initial value, and of the reads for a window: of the number of
-    the selected element, and of the source.
+    """Return two forms (plans of C code). The first computes the result's initial value. The second reads two values
+    for a window: the number of the selected element, and the source.
     """
     hero = nest.only(SCATTER)
     assert hero is not None
@@ -222,8 +222,8 @@ def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, ind
 
 
 def _bounds(form: WindowScatterSchedule, hero: Instruction) -> str:
-    """Return the map from a work-item to the first window position whose window contains its rows, and to the end of
-    these positions; "" if there is only one work-item.
+    """Return the map from a work-item to two positions of windows: the first one at which a window contains some of the
+    work-item's rows, and the one after the last of these. Return "" if there is only one work-item.
     """
     if form.items == 1:
         return ""

@@ -18,7 +18,7 @@ from gen.hlo.graph import (TUPLE_DEPTH, Computation, Instruction, Shape, Window,
                            shape, tuple_shape)
 from gen.hlo.scanner import Scanner
 
-TUPLE_TEXT = 1 << 20  # maximum characters of a tuple shape that is inferred from operands
+TUPLE_TEXT = 1 << 20  # maximum number of characters of an inferred tuple shape's text
 _COMPLEX = {"f32": "c64", "f64": "c128"}
 # maximum extent of a dimension in elements, with padding and dilation included
 MOST_REACH = 1 << 60
@@ -34,7 +34,7 @@ class Draft:
     shape_pos: int
     operand_pos: List[int] = field(default_factory=list)
     attribute_pos: Dict[str, int] = field(default_factory=dict)
-    # the computations that attributes in raw text name
+    # for each attribute that stays text, the computations that it names
     called: Dict[str, List[Computation]] = field(default_factory=dict)
     distribute_pos: Optional[int] = None    # position of the text of a distributed layout
     spoken: str = ""    # the op's name in messages, if it is not the opcode

@@ -22,11 +22,11 @@ all groups allow.
    values of each gap: a gap lies between two neighbours among these values, or between one of them and the end of the
    type. All n elements may lie in one gap, so n values are taken from each gap, and n times m values if m components
    are compared with each other. Associativity needs n = 3. If there are more than LIMIT cases, nothing is proved and
-   the order is kept. There are three levels of equality. At level 0, values are equal if their bits are equal. At
-   level 1, all NaNs are equal too. At level 2, -0.0 and 0.0 are equal too; this level is used only if no op after the
-   reduce can distinguish them. At levels 1 and 2, f must map equal arguments to equal results. Partial results start
-   from init if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is not constant, this
-   must hold for all values of init; the entry of `start` is then None, which stands for init's value.
+   the order is kept. There are three levels of equality. At level 0, values are equal if their bits are equal. At level
+   1, all NaNs are equal too. At level 2, -0.0 and 0.0 are equal too; this level is used only if no op after the reduce
+   can distinguish them. At levels 1 and 2, f must map equal arguments to equal results. Partial results start from init
+   if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is not constant, this must hold for
+   all values of init; the entry of `start` is then None, which stands for init's value.
 3. ANY OTHER f is applied to the elements in order, one after another.
 """
 
@@ -438,8 +438,8 @@ class _Table:
         self.rows = [[f(a, b) for b in points] for a in points]
 
     def laws(self, level: int) -> Tuple[str, str]:
-        """Return two texts: the reason why f is not associative, and the reason why it is not commutative; "" stands
-        for a law that holds. `level` says which values count as equal (see _sameness).
+        """Return two texts: the reason why the combiner is not associative, and the reason why it is not commutative. A
+        text is "" if the law holds. `level` says which values count as equal (see _sameness).
         """
         keys = [_sameness(level, t) for t in self.kinds]
         first: Dict[Any, int] = {}

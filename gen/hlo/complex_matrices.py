@@ -133,7 +133,7 @@ class _Text:
         factor = self.add(self.f, (2 * n, 2 * n), f"cholesky({matrix}), lower={lower}")
         if attributes.get("lower", False):
             self.halves(factor, n, 2)
-        else:    # transposed, each block {{a, -b}, {b, a}} of the upper factor has a and -b in its first column
+        else:    # the first column of each transposed block of the upper factor is (a, -b)
             turned = self.add(self.f, (2 * n, 2 * n), f"transpose({factor}), dimensions="
                               f"{{{','.join(map(str, [*range(self.rank - 2), self.rank - 1, self.rank - 2]))}}}")
             left = self.halves(turned, n, 2)

@@ -22,8 +22,8 @@ def replaced(computation: Computation, changes: "Callable[[Instruction], bool]",
 
 
 def read_from(computation: Computation, others: "Mapping[Instruction, Instruction]") -> Computation:
-    """Return a copy in which some parameters replace others. `others` maps each parameter to the parameter that is
-    read instead. The copy keeps all parameters, also those that are no longer read.
+    """Return a copy in which some parameters replace others. `others` maps each parameter to the parameter that is read
+    instead. The copy keeps all parameters, also those that are no longer read.
     """
     order = [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]
     return _ordered(computation, order, others, lambda into, instruction, operands: None)

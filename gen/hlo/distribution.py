@@ -30,7 +30,9 @@ def canonical(text: str) -> str:
 
 
 def info(layout: str) -> "Dict[str, List[int]]":
-    """Return the output of `nested info` as lists of numbers by name; a number of more than 64 bits becomes -1."""
+    """Return the output of the command `sett nested info` as lists of numbers, by name. A number of more than 64 bits
+    becomes -1.
+    """
     lines = (line.partition(" ") for line in algebra.call("nested", "info", layout).splitlines()[1:])
     return {name: [-1 if n == "-" else int(n) for n in words.split(",") if n] for name, _, words in lines}
 

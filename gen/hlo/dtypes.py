@@ -167,8 +167,8 @@ def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
         return max(0, rounded) if rounded <= largest_finite(dtype.name) else _overflow(dtype)
     exponent = max(exponent, 1 - dtype.bias)
     steps = round(value / Fraction(2) ** (exponent - dtype.mantissa))
-    # Here the exponent field is one too small. The sum corrects it, because the leading bit of `steps`, which the
-    # format does not store, adds 1 to the field.
+    # The leading bit of `steps`, which the format does not store, adds 1 to the exponent field. Therefore the field is
+    # 1 smaller before the sum.
     pattern = ((exponent + dtype.bias - 1) << dtype.mantissa) + steps
     return pattern if pattern <= largest_finite(dtype.name) else _overflow(dtype)
 
@@ -266,8 +266,8 @@ _DIGITS = 1200
 
 
 def _exact(sign: str, whole: str, part: str, power: str) -> "tuple[bool, Fraction]":
-    """Return the sign and magnitude of a decimal number. A huge exponent is clamped. The digits after the
-    first _DIGITS are replaced by one digit: 0 if all of them are 0, else 1. The result rounds like the exact value.
+    """Return the sign and magnitude of a decimal number. A huge exponent is clamped. The digits after the first _DIGITS
+    are replaced by one digit: 0 if all of them are 0, else 1. The result rounds like the exact value.
     """
     digits = (whole + part).lstrip("0")
     shift = -len(part)

@@ -214,7 +214,7 @@ class Module:
     col: int = 1
     attributes: Dict[str, str] = field(default_factory=dict)
     places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # line and column of each attribute's value
-    plan: Any = None    # launches.Launches, after the first call of `fusions` or `steps`
+    plan: Any = None    # None until the first call of `fusions` or `steps`, then a launches.Launches
     filled: str = ""    # a sentence about constants that have random values (gen/hlo/fill.py); "" if none has
 
 
@@ -341,8 +341,9 @@ def _canonical_shape(text: str) -> Shape:
 
 @lru_cache(maxsize=None)
 def scan_shape(text: str) -> "Tuple[int, Shape]":
-    """Return the length of the shape's text at the start of `text`, and the shape; AlgebraError has the column of a
-    fault."""
+    """Parse the shape at the start of `text`; return the length of its text, and the shape. A fault raises
+    AlgebraError, which has the column.
+    """
     consumed, canonical = algebra.call("shape", "scan", text).split("\t")[:2]
     return int(consumed), _canonical_shape(re.sub(r"/\*.*?\*/", "", canonical))
 

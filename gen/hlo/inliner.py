@@ -48,7 +48,7 @@ class Inliner:
         """Copy the instructions of a computation, and return the copy of its root.
 
         arguments: the values of its parameters
-        spread: the shape of the enclosing map, if there is one
+        spread: the shape of the `map` op that calls the computation, if there is one
         """
         known: Dict[int, Instruction] = {}
         self._count(sum(i.opcode != "parameter" for i in body.instructions), body)

@@ -160,7 +160,8 @@ class Place(NamedTuple):
 
 
 def _leaf(of: Shape, path: str) -> int:
-    """Return the number of an array among all arrays of a shape; -1 if there is none. path: its shape index ("1,0")."""
+    """Return the index, among all arrays of a shape, of the array at shape index `path` ("1,0"); -1 if there is none.
+    """
     before = 0
     for word in path.split(",") if path.strip() else []:
         if of.kind != "tuple" or int(word) >= len(of.children):

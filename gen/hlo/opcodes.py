@@ -39,8 +39,8 @@ class Elementwise:
     arity: int
     # kinds of operand 0, as letters; the other operands have the type of operand 0
     takes: str
-    # The result's type: 'operand' is that of operand 0; 'pred'; 'part' is that of the parts of a complex operand 0,
-    # else that of operand 0; 'rule': a method of checker.Check returns it.
+    # The result's type. 'operand': the type of operand 0. 'pred': pred. 'part': the type of the real and imaginary
+    # parts of operand 0; for a real operand 0, its type. 'rule': a method of checker.Check returns the type.
     result: str = "operand"
     # kinds of operand 0 for which there are kernels; "": all in `takes`
     kernels: str = ""
@@ -267,8 +267,8 @@ _UNCHECKED = frozenset(
     set-dimension-size stochastic-convert while""".split()
 )
 OPCODES = frozenset(TABLE) - frozenset(row.opcode for row in _MADE) | _UNCHECKED
-# Loops and branches, which a program executes as such. Their field `called` has the condition and the body of a while,
-# or the branches of a conditional, the one for true first.
+# Loops and branches. They do not become kernels: a program executes them. Their field `called` has the condition and
+# the body of a while, or the branches of a conditional, the one for true first.
 CONTROL = frozenset(["while", "conditional"])
 
 # attributes that are allowed on every op and stay text

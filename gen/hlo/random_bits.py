@@ -118,8 +118,8 @@ def _philox(x: Expander, key: Instruction, counter: "Tuple[Instruction, Instruct
     blocks = -(-count // per)
 
     def carried(low: Instruction) -> Instruction:
-        """Return the upper halves of counters whose lower halves are `low`. They are the upper half of the
-        initial counter, plus 1 if the lower half has wrapped around.
+        """Return the upper halves of counters whose lower halves are `low`. They are the upper half of the initial
+        counter, plus 1 if the lower half has wrapped around.
         """
         start, high = (x.broadcast(half, low.shape) for half in counter)
         passed = x.add("compare", array_shape("pred", low.shape.dims), [low, start], direction="LT")

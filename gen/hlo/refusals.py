@@ -187,8 +187,9 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
-    """Return the refusal of a sort or a topk, if any: elements must be whole bytes at constant distances, and row
-    numbers must fit 31 bits."""
+    """Return the refusal of a sort or a topk, if any: elements must be whole bytes at constant distances, and indices
+    in a row must fit 31 bits.
+    """
     of = instruction.operands[0].shape
     for leaf in [*(operand.shape for operand in instruction.operands), *instruction.shape.leaves()]:
         if leaf.tiled:
@@ -232,7 +233,7 @@ def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
-    """Return the refusal of a bitcast between types of different widths, or between layouts, that has no kernel."""
+    """Return the refusal of a bitcast that has no kernel, because of the types or the layouts."""
     same = memory_bits(of) == memory_bits(to)
     if not same and "pred" in (of.dtype, to.dtype):
         return Refusal(f": expected pred and a type of eight bits, found {of.text} and {to.text}",
@@ -316,8 +317,8 @@ def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal
 
 def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal]:
     """Return the refusal of a fusion of the entry whose operand and parameter have different layouts: a kernel reads
-    the operand by the parameter's layout. For calls the layouts may differ, because before XLA assigns layouts,
-    computations are printed with default ones.
+    the operand by the parameter's layout. Calls are not refused: in text that XLA printed before it assigned layouts,
+    computations have default layouts.
     """
     if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
         return None

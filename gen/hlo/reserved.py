@@ -66,8 +66,8 @@ def c_identifier(text: str) -> str:
 
 
 def unique(name: str, taken: "Set[str]", mark: str = "_") -> str:
-    """Return the name if `taken` does not have it, else the name with the mark and a number; add the result to
-    `taken`.
+    """Return the name if `taken` does not have it. Otherwise return the name with `mark` and a number at its end. Add
+    the result to `taken`.
     """
     base, count = name, 1
     while name in taken:
@@ -78,8 +78,8 @@ def unique(name: str, taken: "Set[str]", mark: str = "_") -> str:
 
 
 def program_name(text: str) -> str:
-    """Return a name like the text for a program's files and functions. It cannot clash with C's headers in a file that
-    includes NAME.h and these headers.
+    """Return a name for a program's files and functions that is similar to the text. It cannot clash with C's headers
+    in a file that includes NAME.h and these headers.
     """
     name = c_identifier(text)
     taken = name in _HEADERS | _MATH | _LIBRARY or _TYPES_AND_MACROS.fullmatch(name)
@@ -96,7 +96,7 @@ _NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
 
 
 def parameter_name(text: str) -> str:
-    """Return a C identifier like the text for a function's parameter in a generated header. It is no keyword of C++,
+    """Return the name of a function's parameter for a generated header, similar to the text. It is no keyword of C++,
     and no macro or type of C's headers, which may be included before.
     """
     name = c_identifier(text)

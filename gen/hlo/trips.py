@@ -26,9 +26,9 @@ def without_single_steps(module: Module) -> None:
 
 
 def trips(loop: Instruction) -> Optional[int]:
-    """Return the number of iterations of a while loop; None if the text does not determine it. The
-    number is taken from XLA's annotation. Without an annotation, it is computed from a counter. The body adds a
-    constant to the counter, and the condition compares the counter with a constant.
+    """Return the number of iterations of a while loop; None if the text does not determine it. The number is taken from
+    XLA's annotation. Without an annotation, it is computed from a counter. The body adds a constant to the counter, and
+    the condition compares the counter with a constant.
     """
     raw = loop.attributes.get("raw", {})
     try:

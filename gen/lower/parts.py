@@ -57,7 +57,7 @@ class _Steps(Added):
         return result
 
     def caller(self, operands: "List[Instruction]") -> Instruction:
-        """Return a copy of the op that calls the lowered versions of its computations."""
+        """Return a copy of the op. The copy calls the lowered versions of the op's computations."""
         known = {id(called): lowered(called) for called in self.like.called}
         attributes = {key: known.get(id(value), value) for key, value in self.like.attributes.items()}
         return self.computation.add_copy(self.like, operands, attributes=attributes,

@@ -2,9 +2,9 @@
 
 The bits of the array stay the same, element after element, low bits first. To split an element, it is taken as an
 unsigned integer, shifted right by the position of each part, and truncated. To join parts, they are shifted left to
-their positions and combined by or. A `bitcast` may also change dimensions; the order in memory stays
-the same. If elements are split, the operand first becomes one-dimensional. If parts are joined, it first becomes a
-matrix whose rows are the parts of one element. At the end, the result gets its own dimensions.
+their positions and combined by or. A `bitcast` may also change dimensions; the order in memory stays the same. If
+elements are split, the operand first becomes one-dimensional. If parts are joined, it first becomes a matrix whose rows
+are the parts of one element. At the end, the result gets its own dimensions.
 """
 
 from __future__ import annotations

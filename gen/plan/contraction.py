@@ -350,8 +350,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         else:
             moved = None
     moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
-    # If a stride is not constant, split the columns into digits of their positions in `units`, and keep only the last
-    # digit as columns. If `units` is stored in panels, these are the columns of one panel.
+    # If a stride is not constant, split the columns into digits along which positions in `units` have constant strides.
+    # Then only the last digit counts columns. If `units` is stored in panels, these are the columns of one panel.
     if moved is None and whole == features:
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
@@ -604,9 +604,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Return the outer digits, so that rows of a tile may run over the positions of a window (places). The digit
-    that counts the places is merged with the digit after it, if that is a short digit of rows, and if no other digit of
-    rows is longer than the merged digit. every: for each window, the distance between neighbouring places of a cell.
+    """Return the outer digits, so that rows of a tile may run over the positions of a window (places). The digit that
+    counts the places is merged with the digit after it, if that is a short digit of rows, and if no other digit of rows
+    is longer than the merged digit. every: for each window, the distance between neighbouring places of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size
@@ -632,8 +632,8 @@ def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
 
 
 def _joined(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """Return the steps, with the last digit merged into the digit before it if that digit counts elements of a window
-    (taps) and the strides continue.
+    """Return the steps. The last digit is merged into the digit before it if the latter counts elements of a window
+    (taps) and the strides of both continue.
     """
     if len(steps) < 2 or steps[-1].window is not None or steps[-2].window is None or not _goes_on(*steps[-2:]):
         return steps

@@ -28,9 +28,10 @@ Strides = Callable[[Instruction], Optional[Sequence[int]]]
 class AsDot:
     """A convolution as a dot.
 
-    dot: the product, with the result [batch, image, features].
-    dims: the sizes of the result's dimensions, before image dimensions were merged.
-    order: a permutation. Dimension k of the convolution's result is dimension order[k] of `dims`.
+    dot: the product. Its result has the dimensions [batch, image, features], where `image` may be several dimensions.
+    dims: the sizes of these dimensions, as they were before image dimensions were merged.
+    order: a permutation. Dimension k of the convolution's result, without the dimensions that the product sums over, is
+        dimension order[k] of `dims`.
     """
 
     dot: Instruction

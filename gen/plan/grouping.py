@@ -7,9 +7,9 @@ and writes log(p) in the order of the transpose.
 
 Results are added one by one. Each joins an existing kernel, in one of these orders, or becomes a kernel of its own,
 whichever costs least. This is done twice: in the order of the results, and with transposing results first. The cheaper
-outcome is used. The cost is the number of bytes moved. If a buffer is accessed in several orders, its bytes
-count once for each order. Bytes that are not contiguous cost STRIDED_COST times as much, except along one dimension
-(digit), which a tile can transpose. Each further kernel costs LAUNCH_BYTES.
+outcome is used. The cost is the number of bytes moved. If a buffer is accessed in several orders, its bytes count once
+for each order. Bytes that are not contiguous cost STRIDED_COST times as much, except along one dimension (digit), which
+a tile can transpose. Each further kernel costs LAUNCH_BYTES.
 
 A kernel that permutes whole cache lines (the minor dimension is unchanged) follows the order of its reads instead. The
 CPU then prefetches the contiguous reads by itself, and can store whole lines anywhere. A kernel also follows the order

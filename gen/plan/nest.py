@@ -52,7 +52,9 @@ class Nest:
         return [self.partition, *(self.further if self.members else ())]
 
     def undivided(self) -> "List[Nest]":
-        """Return the nests that become kernels if no module of gen/heroes makes one kernel of a combined nest."""
+        """Return the nests that become kernels if no module of gen/heroes makes one kernel of this nest: its members,
+        or the members of a member that has some. Return the nest itself if it has no members.
+        """
         return [part for member in self.members for part in member.undivided()] if self.members else [self]
 
     @property

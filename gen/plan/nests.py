@@ -69,9 +69,8 @@ class Alike(NamedTuple):
         there are none.
     place: if a result is a part of a larger array, the map from the result's positions to positions of that array; else
         "".
-    alone: results share a group only if their values of `alone` are equal. For a result with packed
-        elements, it is the result's number. For results of a product that is computed in tiles, it is the product.
-        Else it is None.
+    alone: results share a group only if their values of `alone` are equal. For a result with packed elements, it is the
+        result's number. For results of a product that is computed in tiles, it is the product. Else it is None.
     layout: the nested layout that distributes the results over threads; "" if there is none.
     order: the dimensions of the results and their order in memory, if there is a layout.
     """
