@@ -1556,7 +1556,7 @@ SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first,
 }
 
 /* Convert the form from bits to digits and return 1. If that is impossible, set the answer to no and return 0. The witness is three points: two with one
- * bit each, and one with both bits, whose value is not the sum of theirs. */
+ * bit each, and one with both bits. The value at the third point is not the sum of the values at the other two. */
 SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   int i = 0, j = 0, in, other;
@@ -1575,8 +1575,8 @@ SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   return 0;
 }
 
-/* Return the offsets of a box of points, which has box[i] values of input i. The last input changes fastest. Return NULL if there is no room, or a
- * value overflows. */
+/* Return the offsets of a box of points, which has box[i] values of input i. The last input changes fastest. Return NULL if the arena is full, or if
+ * a value overflows. */
 SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const int64_t *box, int64_t points) {
   int64_t point[SETT_ANY_DIMS], k, *table;
   int i;
@@ -1663,9 +1663,9 @@ SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const sett
 
 enum { SETTP_LAYOUT_ANY_TABLE = 1 << 16 };
 
-/* Convert a form of values, or of digits that do not divide each other, to digits, by visiting all points if there are at most 2^16. Return 1 if the
- * form now has digits, 0 if it is no sum of digits, -1 if that is not decided. If the result is 0 and `no` is not NULL, set the answer to no; `no` is the
- * reason. */
+/* Convert a form to digits that divide each other. If it has no such digits yet, visit all its points, if there are at most 2^16. Return 1 if the form
+ * now has digits, 0 if it is no sum of digits, -1 if that is not decided. If the result is 0 and `no` is not NULL, set the answer to no, with the
+ * reason `no`. */
 SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *no, int tiles) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   settp_layout_form *form = work->form, *made;
@@ -2526,7 +2526,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low * tower[d].at[i].digit.size == registers &&
             tower[d].at[i].digit.low > 1)
           to = d;
-    /* no register digit with low > 1 is next: take the digits of other inputs, and last the vector (the register digit with low = 1) */
+    /* no dimension has the next register digit: take digits of other inputs, and last the vector (the register digit with low = 1) */
     if (to < 0) {
       int best = -1;
       for (d = 0; d < form->outs; ++d) {
@@ -3081,8 +3081,8 @@ SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, con
   return arrays > 0;
 }
 
-/* Return the number of positions in memory of an array: for a tag, including all padding; for an array of XLA, the number of its shape
- * (sett_tile_plan.span); otherwise up to the last element. */
+/* Return the number of positions in memory of an array: for a tag, including all padding; for an array of XLA, plan->span; otherwise up to
+ * the last element. */
 SETT_INLINE int64_t settp_layout_any_places(const sett_any *layout, const sett_tile_shape *shape,
                                             const sett_tile_plan *plan) {
   int64_t last[SETT_TILE_MAX_RANK], places = 1, block;

@@ -346,7 +346,7 @@ typedef struct sett_analysis_answer {
 
 /* ---- whole graphs ---- */
 
-/* maximum number of maps in a set; maximum number of ops between the read of a variable and the constant or iota that it reads */
+/* maximum number of maps in a set; maximum number of ops between a constant or iota and a runtime variable that is read from it */
 enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 };
 
 /* Caller-owned memory for maps that must outlive the contents of the arena. The maps are stored as text. Nothing is freed. */
@@ -3636,7 +3636,7 @@ SETT_INLINE int settp_map_proof_refute(settp_map_proof *p, int nest) {
   return refuted && !p->found;
 }
 
-/* Return 1 if it takes only a few cases to prove that no point of the rows so far has form >= 0 (or, if `equal` is 1, form = 0). */
+/* Return 1 if a few cases are enough to prove that no point that satisfies the rows so far has form >= 0 (or, if `equal` is 1, form = 0). */
 SETT_INLINE int settp_map_proof_never(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
   int rows = p->rows, cases = p->cases, most = p->most, ended = p->ended, quiet = p->quiet, empty = p->empty, never;
   size_t keep = p->arena->top;
@@ -3701,7 +3701,8 @@ SETT_INLINE int settp_map_proof_over(settp_map_proof *p, int a, int b) {
   return k;
 }
 
-/* Divide *upper by lower: divide one column of *upper after the other by the leading column of lower. Return the quotient, and set *upper to the remainder. */
+/* Divide *upper by lower: divide the columns of *upper, one after another, by the leading column of lower. Return the quotient, and set *upper to the
+ * remainder. */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_divide(settp_map_proof *p, const settp_map_proof_form **upper,
                                                                const settp_map_proof_form *lower) {
   settp_map_proof_form *quotient = settp_map_proof_form_new(p);

@@ -420,8 +420,8 @@ def as_html(matrix: Matrix) -> str:
 
 
 def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional[Path], Path]:
-    """Return the paths of the output files. The page goes to the folder of the JSON file, or to build/. Raise
-    RunError, before anything is measured, if they cannot be written.
+    """Return the paths of the output files. The page goes to the folder of the JSON file, or to build/. Raise RunError
+    if a file cannot be written. (This is called before anything is measured.)
     """
     if html_path is None and json_path is None:
         (run.ROOT / "build").mkdir(exist_ok=True)

@@ -362,8 +362,8 @@ def _compiled_once(command: Sequence[str], source: Path) -> str:
 
 @lru_cache(maxsize=None)
 def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str, ...]:
-    """Return compiler arguments that include a precompiled header before a source; none if it cannot be compiled. The
-    header is compiled into build/, by the same command, if it is missing or older than `newest` or the compiler.
+    """Return compiler arguments that include a precompiled header before a source; () if the header cannot be compiled.
+    The header is compiled into build/, by the same command, if it is missing or older than `newest` or the compiler.
     """
     path = ROOT / "build" / f"precompiled_{hashlib.sha256(' '.join([*command, header]).encode()).hexdigest()[:16]}.h"
     output, language = Path(f"{path}.gch"), "c++-header" if "c++" in command else "c-header"
@@ -404,7 +404,7 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile
 
 # If all rounds of a reference and its bound take less than this, in seconds, gcc -O2 costs more time than it saves.
 SHORT_SECONDS = 0.03
-SHORT_OF_100_OPS = 0.25  # this limit for a function of 100 ops: gcc's time grows with the square of the number of ops
+SHORT_OF_100_OPS = 0.25  # SHORT_SECONDS for 100 ops; gcc's time grows with the square of the number of ops
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:
@@ -527,7 +527,7 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
 def build(source: pipeline.Source, folder: Path, target: str, options: Options, checked: bool = True) -> Built:
     """Generate a fusion or a program in a private folder.
 
-    checked: also generate what a check compares it with
+    checked: also generate the references, and the traced program, with which a check compares its results
     """
     program, runner = pipeline.program_of(source), runner_of(target)
     whole = program.whole

@@ -88,5 +88,7 @@ def process_limit(options: Options, expected: float = 0) -> child.Limit:
 
 
 def longest(options: Options) -> int:
-    """Return the maximum expected seconds of a round of a check, or of a bench of one kernel."""
+    """Return a limit, in seconds. If one round of a check, or the bench of a kernel, is expected to take longer, it is
+    not run.
+    """
     return max(costs.MOST_SECONDS, options.limit or 0)

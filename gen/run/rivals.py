@@ -50,8 +50,8 @@ def _is_row_major(shape: Shape) -> bool:
 
 
 def _reduction(root: Instruction) -> Tuple[str, int]:
-    """Return the name of the library's operation that equals a reduce, and the index of the reduce's result that it
-    computes. The name is "" if there is no such operation.
+    """Return the name of the library's operation that equals a reduce, and the index of the reduce's result that the
+    library computes. The name is "" if there is no such operation.
     """
     combiner = root_of(root.attributes["to_apply"])
     values = root.operands[: len(root.operands) // 2]
@@ -72,8 +72,8 @@ def _reduction(root: Instruction) -> Tuple[str, int]:
 
 
 def operation(fusion: Fusion) -> Optional[Operation]:
-    """Return the operation that equals a fusion of only one transpose or reduce of its only parameter; None for other
-    fusions. The library's result is compared with the kernel's before it is timed.
+    """Return the library's operation for a fusion that is a single transpose or reduce of its only parameter. Return
+    None for other fusions. The library's result is compared with the kernel's before the library is timed.
     """
     computation = fusion.computation
     root, parameters = root_of(computation), computation.parameters

@@ -894,19 +894,19 @@ class LoopGpuNumbers:
 class ReductionGpuNumbers:
     """Numbers for reductions on a GPU."""
 
-    unit_threads: int = 1024  # number of threads for each multiprocessor below which more threads share a result
+    unit_threads: int = 1024  # more threads share a result if a multiprocessor would have fewer threads than this
     threads: int = 256                  # threads of a block
     least_threads: int = 64             # threads of a block if shared memory is too small for more
     column_threads: int = 32            # threads that read adjacent columns of the input
     sector: int = 32                    # minimum bytes that adjacent threads should read together
     values: int = 32                    # maximum number of accumulators of a thread
 
-    # bytes of the input for each thread above which more threads share a result
+    # more threads share a result if each thread would read more bytes of the input than this
     thread_bytes: int = 16
     loading_bytes: int = 64             # bytes of the input that a thread loads at once
     thread_steps: int = 4               # more threads share a result only if each has at least this number of steps
     thread_results: int = 4             # partial results (accumulators) of a thread that has one result
-    unit_blocks: int = 2  # number of blocks for each multiprocessor below which the input is cut into parts
+    unit_blocks: int = 2  # the input is cut into parts if there are fewer blocks for each multiprocessor than this
     part_blocks: int = 4                # number of blocks for each multiprocessor after the input is cut
     part_loads: int = 4                 # the input is cut into parts only if a thread would have this number of loads
 

@@ -227,7 +227,8 @@ def erf_inv(x: Real) -> Real:
     z = abs(x)
     centre = x * (x * x).quotient("ERF_INV")
     w = -((1 - z) * (1 + z)).op("log")
-    # the table's intervals end at these values of w; the code below compares z with the corresponding values
+    # The intervals of the table end at these values of w = -log(1 - z^2). The code below compares z with the
+    # corresponding values of z.
     edges = {"f32": (5.0,), "f64": (6.0, 15.0)}[x.dtype]
     tail = w.op("sqrt") * w.quotient("ERF_INV_TAIL", [z > math.sqrt(-math.expm1(-edge)) for edge in edges])
     tail = z.equals(1).select(math.inf, tail)

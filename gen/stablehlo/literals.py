@@ -46,7 +46,7 @@ def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") 
 
 
 def _of_bytes(scanner: MlirScanner, value: Dense, data: bytes, splat: bool) -> List[int]:
-    """Return the elements of hexadecimal data. Each takes whole bytes, but eight elements of pred may share a byte."""
+    """Return the elements of hexadecimal data. An element takes whole bytes; but eight preds may share a byte."""
     of = value.of
     width = dtypes.storage_bytes(of.dtype)
     mask = (1 << dtypes.TABLE[of.dtype].bits) - 1
