@@ -118,7 +118,7 @@ static inline floats exp_parts_floats(floats x, floats *n) {
 
 /* e^x. No instruction has a subnormal operand or result, because processors need 100 times as long for subnormals. If
    the result is subnormal, 2^149 times the result is computed, and 2^23 is added to round it. The low bits of the sum
-   are then the result's bits. With AVX-512, branches skip these steps if no x has a subnormal result and is above -512.
+   are then the result's bits. With AVX-512, branches skip these steps unless some x above -512 has a subnormal result.
    (For x below -512, the processor computes the result 0 without delay.) Without AVX-512, n is added to the exponent
    of e^r. */
 static inline floats exp_floats(floats x) {
@@ -531,8 +531,8 @@ static inline doubles exp2_double_doubles(doubles x) {
   return as_doubles(as_ulongs(p) + (as_ulongs(t) << 52));
 }
 
-/* x^y, given r = |x|^y. It handles HLO's special cases: zeros, ones, infinities, and negative x. If y is an odd
-   integer, the result has the sign of x. */
+/* x^y, given r = |x|^y. The function handles HLO's special cases: zeros, ones, infinities, and negative x. If y is an
+   odd integer, the result has the sign of x. */
 static inline floats pow_limits_floats(floats x, floats y, floats r) {
   const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* above 2^24, y is even */
   const ints whole = convert_ints(part);

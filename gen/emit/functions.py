@@ -24,7 +24,7 @@ BINARY = (*(name for opcode, name in _NAMES.items() if ELEMENTWISE[opcode].arity
 
 
 def _functions(vectors: str) -> "Mapping[str, str]":
-    """Return the functions that functions.c defines on a type of vectors, by opcode."""
+    """Return, by opcode, the names of the functions that vectors.c and functions.c define for a vector type."""
     known = pieces("vectors.c", "functions.c")
     names = {**_NAMES, **{name: name for name in (*CHOICES, QUOTIENT)}}
     return {opcode: name for opcode, name in names.items() if f"{name}_{vectors}" in known}
@@ -45,7 +45,7 @@ def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: 
 
 
 def named(d: Target, need: "Callable[..., str]", function: str, dtype: str, lanes: int) -> str:
-    """Return the name under which a function can be called on registers; "" if it cannot."""
+    """Return the name of the helper that computes `function` on registers; "" if there is none."""
     if lanes == 1 or not function or (function in EXACT and d.vector_functions):
         return ""
     size = lanes * int(dtype[1:])

@@ -127,7 +127,7 @@ def bounded(d: Target, need: Need, opcode: str, to: str, sources: Sequence[str],
     """
     if opcode in ("maximum", "minimum") and to == "f32":
         for n in (0, 1):
-            # HLO returns the first of two zeros, but `nearer` returns its second argument if both are equal. So a
+            # If both operands are zeros, HLO returns the first one, but `nearer` returns its second argument. So a
             # constant 0 may be the first argument of `nearer` only if it is the second operand of the op.
             if x[n].known or (x[n].known is not None and n == 1):
                 return nearer(d, need, opcode, lanes, texts[n], texts[1 - n])

@@ -53,7 +53,7 @@ class Regions(ElementLoops):
             self._env[entry.instruction, region, entry.map] = self._entry(entry)
 
     def values_of(self, instruction: Instruction, region: Region, index: str) -> List[Value]:
-        """Return the values that a region computes for an instruction at a map. Their code is already written."""
+        """Return the values of a region's entry, given its instruction and map. Their code is already written."""
         return self._env[instruction, region, index]
 
     def _entry(self, entry: Entry) -> List[Value]:

@@ -18,12 +18,13 @@ Memory needs only the alignment of an element. `out` and `in` are arrays of `row
 a file. Sizes are powers of two, at least 2, and a register has at most 64 bytes. A tile needs about `rows` registers
 at a time.
 
-The method. The number of a register and the number of a lane in it together form one index, made of bits. After the
-load, some bits of r are in the lane's number, and equally many bits of l are in the register's number. A step combines
-two registers whose numbers differ in one bit. It inserts this bit at one end of a field of the lane's number, and the
-bit at the other end of the field becomes the bit of the register's number. If the bit is inserted at the low end,
-within 16 bytes, the step is an interleave, for which every x86 has a cheap instruction. If it is inserted at the high
-end, above 16 bytes, the step moves quarters of 64 bytes.
+The method. At the end, element (l, r) of the tile is in lane l of register r. After the load, the element is in another
+lane of another register: some bits of r are in the lane's number, and equally many bits of l are in the register's
+number. Each step exchanges one bit between the two numbers. It combines two registers whose numbers differ in one bit,
+and inserts this bit into the lane's number, at one end of a field of bits. The bit at the other end of the field is
+removed, and becomes the bit of the register's number. If the bit is inserted at the low end, within 16 bytes, the step
+is an interleave, for which every x86 has a cheap instruction. If it is inserted at the high end, above 16 bytes, the
+step moves quarters of 64 bytes.
 
 If a load reads 16 bytes and registers have 64 bytes, four loads fill a register, and only interleaves are needed. If a
 load reads a whole register, all steps are needed. The generator follows every element through the steps, and asserts
@@ -392,7 +393,8 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     goals = [tuple(wanted(k, l) for l in range(lanes)) for k in range(rows)]
     shuffles = _Shuffles(d, width, lanes, name)
     texts: "List[Tuple[str, str]]" = []
-    # without permutations of a register's bytes, compilers would turn the steps below into 64 instructions
+    # If the machine cannot permute the bytes of a register, compilers turn the steps of the last branch into 64
+    # instructions. So this case has steps of its own.
     if inverse and rows == 4 and width == 8:
         texts, names = _words(shuffles)
     elif rows == 2 and width > 8:     # one permutation of two registers is enough

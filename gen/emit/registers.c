@@ -138,8 +138,8 @@ static inline FLOAT_VECTOR round_T_LANES(FLOAT_VECTOR x)
 #endif
 }
 
-/* Round to the nearest bf16, ties to even. A NaN whose lower 16 bits are zero remains a NaN. Any other NaN may become an
-   infinity or a zero. */
+/* Round to the nearest bf16, ties to even. A NaN whose lower 16 bits are zero remains a NaN. Any other NaN may become
+   an infinity or a zero. */
 static inline FLOAT_VECTOR round_plain_T_LANES(FLOAT_VECTOR x)
 {
   const U32_VECTOR() u = BITS_OF(x);

@@ -164,8 +164,9 @@ static inline ints mad_u8_s8(ints a, ints b, ints c)
 
 static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
 
-/* `c` plus the sum of four products, for numbers of `a` and `b` that are both s8 or both u8. mad_u8_s8 needs one operand
-   of each type, so 128 is added to each s8 of `a`, or subtracted from each u8 of `a`. The caller corrects the sum. */
+/* `c` plus the sum of four products, for numbers of `a` and `b` that are both s8 or both u8. mad_u8_s8 needs one
+   operand of each type, so 128 is added to each s8 of `a`, or subtracted from each u8 of `a`. The caller corrects the
+   sum. */
 static inline ints mad_s8(ints a, ints b, ints c) { return mad_u8_s8(as_ints(as_uints(a) ^ 0x80808080u), b, c); }
 static inline ints mad_u8(ints a, ints b, ints c) { return mad_u8_s8(b, as_ints(as_uints(a) ^ 0x80808080u), c); }
 
