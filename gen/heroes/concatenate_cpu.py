@@ -144,8 +144,8 @@ class ConcatenateCpuRecord:
 
 
 def _firsts(nest: Nest, staged: Staged) -> "Tuple[str, int]":
-    """Return two values: the map from the numbers of a work-item and of its block to the output position of the block's
-    first element, and the number of work-groups.
+    """Return two values: the map (work-item)[block of the work-item] -> (output position of the block's first element),
+    and the number of work-groups.
     """
     item = staged.block * staged.chunks
     blocks = -(-nest.shape.elements // item)

@@ -699,8 +699,8 @@ def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
 
 
 def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
-    """Evaluate the map `flat` at the first element of a work-item's block, and return this as a map from the
-    work-item's coordinates.
+    """Return the map from the coordinates of a work-item to the value of the map `flat` at the first element of the
+    work-item's block.
     """
     units = nest.columns // nest.unit if schedule.unit_blocks > 1 else 1
     digits = [("first_unit", units) if name == "unit_block" else (name, count)

@@ -338,8 +338,8 @@ def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
 
 def exchanges(axis: Axis, schedule: FftBlocks,
               context: Context) -> "Iterator[Tuple[Butterflies, Optional[Butterflies], SharedLayout]]":
-    """Yield each pair of adjacent steps, with the layout of shared memory between them. If the second step of a pair is
-    None, it is the fold (class Fold).
+    """Yield each pair of adjacent steps, with the layout of shared memory between them. None as the second step of the
+    last pair stands for the fold (class Fold).
     """
     steps: "List[Optional[Butterflies]]" = [*butterflies(axis, schedule), *([None] if axis.writes == "folded" else [])]
     most = context.target.shared_bytes // (2 * axis.bytes)
