@@ -396,8 +396,8 @@ class Partition:
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
                  inline: int = INLINE, cuts: "Optional[Dict[Instruction, int]]" = None,
                  given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
-        """Decide in which region or function each value is computed. The values are those on which the roots depend,
-        and the roots are the arrays that the kernel writes.
+        """For each value on which a root depends, decide in which region or function it is computed. The roots are the
+        arrays that the kernel writes.
 
         inline: the maximum number of repeated computations in one function. A value that is needed at several indices
             is computed once for each index. If that would exceed this number, the value becomes a function instead.

@@ -88,8 +88,8 @@ def key_of(hero: Instruction) -> Key:
 
 def stops(instruction: Instruction) -> bool:
     """Return true if a value must be stored, because its elements must not be computed again at each read. That holds
-    for a scatter, for an element loop, for a value that the graph marks as stored, and if each element is computed from
-    several elements.
+    for scatters, for element loops, for values that the graph marks as stored, and for reductions, windows and products
+    of more than one element.
     """
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0

@@ -6,9 +6,9 @@ the operand of a product. Such a value is either computed once and stored, or co
 
 `Evaluations` counts from the maps how often each value is computed. `Evaluations.nanoseconds` estimates the time of a
 choice for a class of devices. `chosen` decides about one value after another, operands before users. It stores a value
-if that takes less time than computing the value at each read. To compute it, all values on which it depends and that
-are not stored are computed as well. The estimate of the result is never above the estimate of storing all values, nor
-above that of storing none.
+if that takes less time than computing the value at each read. Each computation of the value includes the values on
+which it depends, unless they are stored. The estimate of the result is never above the estimate of storing all values,
+nor above that of storing none.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def _rows_of_strip(producer: Contraction, of: Rows, between: "Sequence[Buffer]",
 
 
 def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Optional[Nest]:
-    """Return the nest, reading and writing buffers that contain one strip each instead of whole arrays. Return None if
+    """Return the nest, changed so that it reads and writes buffers of one strip instead of whole arrays. Return None if
     a contraction does not remain a contraction.
 
     places: for each of these buffers, the map from a position in the array to the position in the buffer.
@@ -206,7 +206,7 @@ def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]"
 
 
 def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
-    """Return the partition, reading and writing buffers that contain one strip each instead of whole arrays.
+    """Return the partition, changed so that it reads and writes buffers of one strip instead of whole arrays.
 
     places: for each of these buffers, the map from a position in the array to the position in the buffer.
     """

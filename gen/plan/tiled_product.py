@@ -44,8 +44,8 @@ class Digit(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition under which an element of an operand is stored, and is not padding. A condition has a sum, which is
-    affine in the digits. It holds if 0 <= sum <= last.
+    """A condition under which an element of an operand is stored, and is not padding. It is 0 <= sum <= last. The sum
+    is an affine function of the digits.
 
     operand: the index of the operand.
     first: the value of the sum at the first element.

@@ -1,9 +1,9 @@
 """Nests that write only the updated elements of a dynamic-update-slice.
 
 Such a nest is used if every result of a fusion is a dynamic-update-slice, or a bitcast of one, and all updates have the
-same dimensions. It writes into the parameter's buffer if three conditions hold. The module must allow it
-(`Fusion.aliases`, `Fusion.donated`). The operand must be the parameter, at the same positions. And to compute an
-element, the kernel may read from the parameter only that element.
+same dimensions. The nest updates a parameter in place if three conditions hold. First, the module must allow it
+(`Fusion.aliases`, `Fusion.donated`). Second, the operand of the update must be this parameter, with the same positions
+in memory. Third, to compute an element, the kernel may read no other element of the parameter.
 
 If one of these conditions does not hold, other kernels first write the operand to the result, and this nest then writes
 the update. If the update is more than half of the result, this further pass is not worthwhile, and the result is

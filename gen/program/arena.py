@@ -117,8 +117,8 @@ _ORDERS: "Tuple[Callable[[Live, int], Tuple[int, int]], ...]" = (
 
 
 def _bound(lives: Sequence[Live], sizes: Sequence[int]) -> int:
-    """Return a lower bound of the block's size. It is the largest number of bytes that are alive in one step, or the
-    largest end of a buffer with a fixed offset if that is larger.
+    """Return a lower bound of the block's size. It is the larger of two numbers: the largest number of bytes that are
+    alive in one step, and the largest end of a buffer with a fixed offset.
     """
     events = sorted([(live.begin, size) for live, size in zip(lives, sizes)]
                     # at the same step, ends come before begins
@@ -202,9 +202,9 @@ class _Buffers:
 
 
 def _searched(buffers: _Buffers, height: "Callable[[], int]") -> "Iterator[Tuple[int, Optional[List[int]]]]":
-    """Yield the result of one descent after another, without end. A result is the number of times that the descent
-    tried to place a buffer, and the order of the buffers by offset if the placement is smaller than all before, else
-    None. height: returns the size of the smallest known placement.
+    """Yield the result of one descent after another, without end. A result is a pair. The first part is the number of
+    times that the descent tried to place a buffer. The second part is the order of the buffers by offset if the
+    placement is smaller than all previous ones, else None. height: returns the size of the smallest known placement.
 
     The rank of a buffer is its position in an order by duration or by area (duration * size), longest or largest first.
     The two orders alternate, and each duration or area is multiplied by a random factor. If a descent could not place a

@@ -79,7 +79,7 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
     aliases = {} if straight else whole.aliases
     copies: List[Tuple[Array, Array]] = []
     for n, (array, result) in enumerate(zip(ends, results)):
-        # if several results have the same array, one of them becomes the array, and the others are copies of it
+        # if an array is several results, it is stored as one of them, and the others are copies of this result
         node = written.pop(array, None)
         if n not in aliases and isinstance(node, Call) and array.shape == result.shape:
             array.name = result.name

@@ -78,7 +78,8 @@ def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run
 
 
 def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iterator[Run]":
-    """Yield the runs of neighbouring steps that become one launch (a chain), including those inside loops and branches.
+    """Yield the runs of neighbouring steps that become one launch (a chain). Runs inside loops and branches are
+    included.
     """
     for run in runs:
         if _is_chain(run, block):

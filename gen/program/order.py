@@ -27,8 +27,8 @@ def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Ar
 
 
 def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> "List[Set[int]]":
-    """Return, for each launch, the earlier launches that must stay before it: those that use an array that the launch
-    uses too, if at least one of the two launches writes the array.
+    """Return, for each launch, the earlier launches that must stay before it. Both use an array, and at least one of
+    the two launches writes it.
     """
     before: "List[Set[int]]" = []
     written: Dict[Array, int] = {}

@@ -43,8 +43,8 @@ def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]
 
 
 def as_one(program: Program, places: "Dict[Array, Place]") -> "Dict[Array, Place]":
-    """Return the places of the arrays for a caller that passes the same buffer for a parameter and for the result that
-    may be stored in it.
+    """Return the places of the arrays if the caller passes, for each result in `program.donors`, the buffer of the
+    parameter.
     """
     buffers = {program.results.index(result): places[parameter] for result, parameter in program.donors.items()
                if parameter in places}

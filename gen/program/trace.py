@@ -2,11 +2,11 @@
 compare each call with its reference.
 
 The nodes of a loop or a branch may run several times, or not at all. A body, a condition or an arm therefore begins
-with two kinds of nodes. The first node sets a further result, which says that the body, condition or arm has run. The
-others copy the arrays from outside that the calls read. An array that is written exactly once needs no copy. After a
-run, the copies have the values of the last iteration. A further parameter limits the number of iterations of each loop,
-so that a check can see the first and middle iterations as well. A further result says whether the limit has ended a
-loop.
+with additional nodes. The first one sets a further result, which says that the body, condition or arm has run. The
+other nodes copy those arrays from outside that the calls read. An array that is written exactly once needs no copy.
+After a run, the copies have the values of the last iteration. A further parameter limits the number of iterations of
+each loop, so that a check can see the first and middle iterations as well. A further result says whether the limit has
+ended a loop.
 """
 
 from __future__ import annotations

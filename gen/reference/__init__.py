@@ -55,22 +55,22 @@ THE MEANING OF EACH OP (kernels follow the same rules)
   reduce            The accumulator starts with the init value. It becomes combiner(accumulator, element) for each
                     element, in row-major order of the reduced dims. Each op of the combiner rounds.
   dot, convolution  Operands are converted to the accumulator's type. It is f64 if an operand or the result is f64, f32
-                    for other floats, and otherwise the result's type. Products and sums are rounded to it. The sum
-                    starts at 0 and goes through the contracted dimensions in row-major order; for a convolution, these
-                    are the window's dimensions and then the input features. The sum is converted to the result's type
-                    at the end. In scaled-dot, each converted element is first multiplied by the scale of its block of
-                    elements, and rounded. For pred, the result is an or of ands. Complex numbers are multiplied by
+                    for other floats, and otherwise the result's type. Products and sums are rounded to this type. The
+                    sum starts at 0 and goes through the contracted dimensions in row-major order; for a convolution,
+                    these are the window's dimensions and then the input features. The sum is converted to the result's
+                    type at the end. In scaled-dot, each converted element is first multiplied by the scale of its block
+                    of elements, and rounded. For pred, the result is an or of ands. Complex numbers are multiplied by
                     parts. Padding and holes add nothing.
   fft               It is computed by its definition in long double, along one dimension after another, and rounded
                     once. RFFT returns the first half of the spectrum of its last dimension. IRFFT takes that half; an
                     element that is its own conjugate counts as real. IFFT and IRFFT divide by the number of elements.
-  reduce-window     It is a reduce over those elements of the window that are inside; padding and holes of dilation are
-                    skipped. If every window extends to the end of a dimension, the window at an element contains the
-                    window at the next element; its result is combiner(element, result of the next window). HLO allows
-                    this, because it leaves the grouping open.
-  select-and-scatter  The result starts with the init value. For each place of the window, in row-major order, the
-                    elements inside are compared in that order, and select(best, next) is true if the best one is kept.
-                    Then out[best] becomes scatter(source, out[best]).
+  reduce-window     It is a reduce over the elements of the window that are inside the operand; padding and holes of
+                    dilation are skipped. If every window extends to the end of a dimension, the window at an element
+                    contains the window at the next element; its result is combiner(element, result of the next window).
+                    HLO allows this, because it leaves the grouping open.
+  select-and-scatter  The result starts with the init value. The window goes through its places in row-major order. At
+                    each place, the elements inside the operand are compared, also in row-major order: the best element
+                    is kept if select(best, next) is true. Then out[best] becomes scatter(source, out[best]).
   scatter           The result starts with the operands. It goes through the rows of the indices in row-major order, and
                     in each row through the window's elements: result becomes combiner(result, update), and each op
                     rounds. Indices are not clamped; a window that is not completely inside is dropped.
@@ -110,7 +110,7 @@ THE MEANING OF EACH OP (kernels follow the same rules)
   perturbed-tridiagonal-solve  The matrices are those of tridiagonal-solve. The method is that of lagtf and lagts of
                     LAPACK: neighbouring rows are swapped by their pivots, compared with the sizes of the rows. If a
                     pivot below 1 would let its row of X overflow, the machine epsilon times the largest element of U
-                    is added to it, then twice that, and so on, until it is large enough.
+                    is added to the pivot, then twice that, and so on, until the pivot is large enough.
   eigh, svd         Values are in ascending order (eigh) or descending order (svd). In each vector (for svd, in the left
                     one of a pair), the first of the largest components is positive. Vectors that the matrix does not
                     determine complete an orthonormal basis. If the operand is not finite, the results are NaN, and

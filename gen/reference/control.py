@@ -98,7 +98,7 @@ def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[
 
 
 def _text(walk: Walk, e: Emitter, called: Computation, name: str, unwritten: FrozenSet[int]) -> Dict[str, str]:
-    """Return the text of a computation's C function and those of the functions that it calls, callers last."""
+    """Return the texts of a computation's C function and of the functions that it calls. Callers come last."""
     inner, real = Emitter(), real_computation(called)
     inner.functions, inner.bodies = e.functions, e.bodies
     arguments: List[Value] = []

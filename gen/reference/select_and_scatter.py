@@ -15,7 +15,8 @@ from gen.reference.values import Array, Scalar
 
 
 class Selection(NamedTuple):
-    """The loops of a select-and-scatter: over windows, and over those elements of a window that are inside the operand.
+    """The loops of a select-and-scatter. They go over the windows, and over the elements of a window that are inside
+    the operand.
     """
 
     places: List[int]

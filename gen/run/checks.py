@@ -103,7 +103,8 @@ def _groups(fusions: "Dict[int, Built]") -> "Iterator[Dict[int, Built]]":
 
 
 def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict[int, str]":
-    """Compile fusions into one library. Return the errors of those that do not compile, by the fusion's number."""
+    """Compile fusions into one library. Return the errors of the fusions that do not compile, by the fusion's number.
+    """
     options.step(f"compile {', '.join(built.name for built in group.values())}")
     try:
         compile_fusions(list(group.values()), target, True, options.rounds)

@@ -169,8 +169,8 @@ def transform_steps(i: Instruction) -> int:
 
 
 def steps_of(i: Instruction) -> int:
-    """Return the total number of iterations of an op's innermost loop. Those of a select-and-scatter count twice,
-    because its kernels loop over the elements of each window, and over the windows that contain each element.
+    """Return the total number of iterations of an op's innermost loop. The iterations of a select-and-scatter count
+    twice, because its kernels loop over the elements of each window, and over the windows that contain each element.
     """
     loops = 2 if i.opcode == "select-and-scatter" else 1
     return loops * math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements
