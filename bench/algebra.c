@@ -15,7 +15,7 @@
  *   algebra times FILE     print the microseconds of simplify for the map on each line
  *   algebra count CLASS N  simplify N maps of CLASS (EXPRESSION, GPU, ID_RESHAPE, ..) once, for
  *                            valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
- *                          and with --dump-after=sett_map_simplify a file of counts for each map
+ *                          (with --dump-after=sett_map_simplify, it writes a file of counts for each map)
  *
  * A time is the minimum of several repetitions; the arena is rewound between them. As in upstream's measurements,
  * chains have ranks 2 to 6 and 2 to 6 steps, equally often; identities are 1 to 4 steps and their inverses; maps of GPU

@@ -20,7 +20,7 @@ typedef struct product {
 } product;
 
 /* A convolution of two dimensions. Sizes, and strides in elements, are in oneDNN's order: batch, channels, rows,
- * columns for images; groups, out, in, rows, columns for weights. oneDNN's arrays have 12 elements. `kind`: forward,
+ * columns for images; groups, out, in, rows, columns for weights. Arrays have 12 elements, as in oneDNN. `kind`: forward,
  * gradient of the input, or gradient of the weights. */
 typedef struct convolution {
   int kind;

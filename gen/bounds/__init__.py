@@ -65,8 +65,9 @@ ALLOWED DIFFERENCES
         at most the outer product of e2 + |A21 A11^-1| e1 and f2 + |A11^-1 A12|^T f1. A pivot is certain if it is the
         largest by more than the errors.
       qr: R[i,j] changes by at most 8 m u k times the length of A[j]. k is the condition number, in Frobenius' norm, of
-        columns 0 to i scaled to length 1 (19.9, with m in place of a product of sizes that only the worst case needs).
-        Reflectors and tau change by 16 m u k: up to signs they are the LU factors of Q, whose pivots are at least 1.
+        columns 0 to i scaled to length 1 (19.9 has a product of sizes in place of m, but only the worst case needs it).
+        Reflectors and tau change by 16 m u k, because up to signs they are the LU factors of Q, with pivots of at least
+        1.
         From the first column with an uncertain sign on, results may have any value.
       householder-product: the reflector 1 - tau v v^T adds an error of 4 m u (1 + 2 |tau| |v|^2) times the length of a
         column (19.2).

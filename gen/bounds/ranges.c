@@ -342,7 +342,7 @@ static inline range range_sum_result(const range_sum *s, double additions, doubl
   return range_of(s->lo - error, s->hi + error);
 }
 
-/* The loss of a product if the kernel treats a factor below the smallest normal float as zero. middle, most: the
+/* The error of a product if the kernel treats a factor below the smallest normal float as zero. middle, most: the
  * factor's midpoint and its largest magnitude. other: the largest magnitude of the other factor. */
 static inline double range_flushed(double middle, double most, double other) {
   return most > 0.0 && 2.0 * fabs(middle) - most < 0x1p-126 ? fmin(most, 0x1p-126) * other : 0.0;

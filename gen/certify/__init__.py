@@ -33,8 +33,8 @@ the host's text. PROVED means that each of these failures is impossible, too:
   that are in use at the same time do not overlap;
 - *read after overwritten*: a call reads an element of a parameter after a result in the same memory overwrote it.
 
-**Semantics.** This is proved for each element of a result that a kernel writes: the parameters' elements from which the
-text computes it are those from which HLO computes it. If HLO has a sum, a product or an exclusive or over a range (a
+**Semantics.** This is proved for each element of a result that a kernel writes: the text computes it from the same
+elements of parameters as HLO. If HLO has a sum, a product or an exclusive or over a range (a
 reduction, dot or convolution), then the text reads each element of the range exactly once. There are two proofs:
 
 - By queries (semantics.py). A query asks for a step of the kernel at which the text reads an element that HLO does not

@@ -2,8 +2,8 @@
 
 An expression is a tree whose leaves are reads of memory, indices and constants. It stands for the bytes of a value,
 and has a size in bytes. Operations that only move bytes are followed exactly: loads of wide words, unions, shifts by
-whole bytes, masks of bytes. So it is known which byte of which read each byte of a result is. Arithmetic is not
-interpreted: an expression records the operation and its operands.
+whole bytes, masks of bytes. So for each byte of a result, it is known which read it comes from, and which byte it is
+there. Arithmetic is not interpreted: an expression records the operation and its operands.
 """
 
 from __future__ import annotations

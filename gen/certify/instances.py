@@ -2,8 +2,8 @@
 
 A value of following.py depends on ids, on steps of loops, and on reads of arrays that kernels write. Evaluation
 replaces each such read by the value that the last store before it wrote. Only the ids and steps that determine this
-store get numbers. The other ids, mostly the number of the work-group, stay variables. The result
-is an expression over elements of parameters.
+store get numbers. The other ids, mostly the number of the work-group, stay variables. The result is an expression over
+elements of parameters.
 
 The operands of a sum or product are compared as a multiset, so that each element of the reduced range must occur
 exactly once. Everything else is compared as a set of elements.
@@ -581,7 +581,7 @@ class Instances:
         return known
 
     def _of_entries(self, entries: "Sequence[_Entry]", inside: int, width: int, env: Env) -> "Steps":
-        """Return the value that the first of these stores wrote whose conditions hold."""
+        """Try the stores in order. The first one with true conditions supplies the value; return it."""
         result: "Optional[Expression]" = None
         chosen: "List[Tuple[Condition, Expression]]" = []
         for entry in entries:
@@ -738,8 +738,8 @@ class Instances:
 
     def _solved(self, memory: Memory, launch: Followed, offset: Term, width: int) -> "Any":
         """Return bytes of an array that an earlier launch writes. The writer is computed from the offset: if the offset
-        of each store is a mixed-radix number, and its digits are all the ids and steps of the launch, then these are
-        known for each offset. Return None if the stores' offsets are not of this form.
+        of each store is a mixed-radix number, and its digits are all the ids and steps of the launch, then the
+        offset determines them. Return None if the stores' offsets are not of this form.
         """
         chosen: "List[Tuple[Condition, Expression]]" = []
         templates = sorted(launch.templates, key=lambda a: a.number)

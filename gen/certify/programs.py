@@ -62,8 +62,8 @@ def order_of(reader: Reader, target: str, names: "Sequence[str]", header: str) -
 
 
 def _opencl(header: str) -> "Tuple[Dict[str, List[Token]], List[str]]":
-    """Return the function that runs a program on OpenCL, as a dictionary from its name to its tokens, and a list with
-    the name. In the tokens, the names of kernels replace their numbers.
+    """Find the function that runs a program on OpenCL. Return a dictionary from its name to its tokens, and a list with
+    its name. In the tokens, the names of kernels replace their numbers.
     """
     names = dict(re.findall(r'kernel\[(\d+)\] = clCreateKernel\(\w+->program, "(\w+)"', header))
     found = re.search(r"^static inline cl_int (\w+_opencl_run)\(.*?^}", header, re.M | re.S)
@@ -218,8 +218,8 @@ class Program:
         call.failures.append(Failure("refuted" if real else "unknown", f"{memory.name} is read {why}", access.at.line, access.at.column))
 
     def _overwritten(self, call: Call, read: Access) -> None:
-        """Add a failure unless it is proved that no earlier call wrote a result to the place of the parameter's
-        element that is read.
+        """A call reads an element of a parameter. Add a failure unless it is proved that no earlier call wrote a result
+        to the element's place.
         """
         assert call.found is not None
         own = {id(access) for access in call.found.accesses}

@@ -13,7 +13,8 @@ from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Atom, Condition, Printer, Term
 from gen.certify.values import Access, Found, Memory, Obligation
 
-# for each copy of the variables ("", "@1" or "@2", a suffix of their names), their values
+# The values of variables. A query may have two copies of the variables: "@1" or "@2" is then the suffix of their names,
+# and the key of their values. The key is "" if there is one copy.
 Values = Dict[str, Dict[Atom, int]]
 TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
@@ -338,9 +339,9 @@ def _by_copy(printer: Printer, answer: Answer) -> "Values":
 
 
 def _is_possible(read: "Set[Atom]", given: Values) -> bool:
-    """Return true if some content of memory gives the variables in `read` these values. It is true only if all of them
-    are the integer at one place of a parameter, which may be any integer. Integers at two places may be impossible,
-    because HLO may say that they are sorted or different.
+    """Return true if some content of memory gives the variables in `read` these values. This is known only if all
+    these variables stand for the integer at one place of a parameter: this may be any integer. Integers at two places
+    may be impossible, because HLO may say that they are sorted or different.
     """
     found: "Set[Tuple[int, int, int]]" = set()
     for atom in read:
@@ -583,7 +584,7 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
     """Return ("", "") if each byte of a buffer is proved to be written. Otherwise return refuted or unknown, with the
     reason.
 
-    Only writes whose place does not depend on values from memory count. There are three proofs. First: no two writes
+    A write counts only if its place does not depend on values from memory. There are three proofs. First: no two writes
     overlap, and the sum of their bytes is the size of the buffer. Second: for each element, the write that reaches it
     is computed, and the solver checks it. Third: all written places are enumerated, if they are few.
     """
@@ -870,7 +871,7 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
     """
     atoms = set(free) | terms.all_free(path)
     total = 1
-    # replace variables by their digits: the groups of variables that conditions connect become smaller
+    # replace variables by their digits: a condition on one digit then connects fewer variables to a group
     for atom in sorted(atoms, key=lambda a: a.number):
         by = [1, *_divisors(path, atom)]
         if len(by) > 1 and not atom.lo and not any(q % p for p, q in zip(by, [*by[1:], atom.hi + 1])):

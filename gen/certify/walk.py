@@ -595,8 +595,8 @@ class Walk:
     def _kept_number(self, place: Address, type: Int) -> "Optional[Number]":
         """Return the integer at a place of a private array if it is known, else None. It is known under three
         conditions. Each store to the array writes element n * k + c at step k of a loop, with the same n for all
-        stores, and another c < n for each. The loop of the store that writes the place has ended. The integer that it
-        stores depends only on ids, on k, and on steps of loops that have not ended.
+        stores, and a different c < n for each store. The loop of the store that writes the place has ended. The stored
+        integer depends only on ids, on k, and on steps of loops that have not ended.
         """
         assert place.memory is not None
         stores = self.stores.get(place.memory.key, ())
@@ -725,8 +725,8 @@ class Walk:
                                          max(hi, before[2]) if before else hi)
 
     def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
-        """Extend the range of an array's elements by a stored value. The ranges for reads as integers of other types
-        become the full ranges.
+        """Extend the range of an array's elements by a stored value. If the array is read as integers of another type,
+        this type's range becomes its full range.
         """
         if memory.space == "global":
             return

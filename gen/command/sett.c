@@ -169,8 +169,8 @@ static int read_integer(const char **at, const char *end, int64_t *value) {
   return 1;
 }
 
-/* The most similar known name to a mistyped one so far, and its distance: the number of letters to insert, delete,
- * change or swap. */
+/* A mistyped name, the most similar of the names compared so far, and its distance: the number of letters to insert,
+ * delete, change or swap. */
 typedef struct {
   const char *word, *nearest;
   size_t distance;

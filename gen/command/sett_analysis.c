@@ -209,8 +209,9 @@ static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analy
   return width;
 }
 
-/* Applies --vector NAME to a map: it then steps along NAME by the widest vector, whose number of elements is *width (1
- * if the map has no such variable). Returns 0 after say_error if the access is not contiguous in memory. */
+/* Applies --vector NAME: replaces a map by one that steps along NAME by whole vectors. *width becomes the number of
+ * elements of a vector, or 1 if the map has no variable NAME. Returns 0 after say_error if the elements along NAME are
+ * not contiguous in memory, or not aligned. */
 static int analysis_step(command *self, sett_map_arena *arena, int number, sett_map *map,
                          const sett_analysis_memory *memory, int64_t *width) {
   sett_analysis_memory flat = *memory;
@@ -616,9 +617,9 @@ static void analysis_say_best(command *self, const sett_analysis_best *best) {
 
 enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
-/* Returns a number of elements that must divide the length of a padded row: those in a bank's word or, if it is wider,
- * in the widest aligned vector. Vectors are along the ranges of a map, because neighbours along a dimension belong to
- * different threads. */
+/* Returns the number of elements in a bank's word or, if that is wider, in the widest aligned vector. The length of a
+ * padded row must be a multiple of this number. Vectors are along the ranges of a map, because neighbours along a
+ * dimension belong to different threads. */
 static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                const sett_analysis_memory *memory) {
   int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
@@ -643,7 +644,7 @@ static void analysis_say_apart(command *self, int64_t stride) {
 }
 
 /* Suggests vectors. For one map, writes the vectors with which it would access the banks in fewer cycles. For several
- * maps, writes only that --vector applies. */
+ * maps, writes the first vector that is possible. */
 static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map,
                                const sett_analysis_memory *memory, const sett_analysis_banks *was) {
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();

@@ -618,8 +618,8 @@ static int64_t draw_unit(const draw_table *t) {
   return best;
 }
 
-/* Gives each memory transaction of a row (the lanes of one warp) a colour. Colours are numbered in the order of the
- * lanes, so few transactions have few colours. */
+/* Gives each memory transaction of a row (the lanes of one warp) a colour. In each row, colours are numbered from 0 in
+ * the order of the lanes, so a row with few transactions has few colours. */
 static void draw_transactions(draw_table *t) {
   int64_t cell, other, cells = t->pages * t->rows * t->columns, begin, at, seen;
   for (cell = 0; cell < cells; ++cell) {
@@ -1354,7 +1354,7 @@ static int draw_same(const draw_table *a, int64_t cell, const draw_table *b, int
                  (size_t)common * sizeof *a->number);
 }
 
-/* Marks the cells of a pair of tables that differ, and writes notes about them. */
+/* Marks the cells that differ between the two tables of a pair, and writes notes about them. */
 static void draw_compare(draw_picture *p) {
   draw_table *a = p->table[0], *b = p->table[1];
   int64_t index[DRAW_AXES] = {0}, first[DRAW_AXES] = {0}, at = -1, at_b = -1, cell, other, compared = 0, different = 0;

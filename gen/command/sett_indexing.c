@@ -427,8 +427,8 @@ static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_sha
   return indexing_one(x, sett_analysis_tidy(x->arena, &one, 1));
 }
 
-/* Returns true if a bitcast changes the number of elements because their widths differ. Then bits keep their positions,
- * but elements do not. */
+/* Returns true if a bitcast changes the number of elements because it changes their width. Then bits keep their
+ * positions, but elements do not. */
 static int indexing_narrows(const sett_tile_shape *from, const sett_tile_shape *to) {
   return indexing_type_bits(from->type) != indexing_type_bits(to->type) &&
          sett_tile_elements(from) != sett_tile_elements(to);
@@ -954,7 +954,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   x->names = 0;
   for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     const hlo_instruction *in = &x->h.instruction[i];
-    if (hlo_is(in->opcode, "parameter")) continue; /* the call's maps cover it */
+    if (hlo_is(in->opcode, "parameter")) continue; /* the call's maps cover parameters */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
       for (leaf = 0; leaf < root->leaves; ++leaf)

@@ -707,8 +707,8 @@ static int shape_steps(command *self) {
   return 0;
 }
 
-/* Writes the number of parts of a split array and the shape of a part; for an index, the number of its part and the
- * index in it. */
+/* Writes the number of parts of a split array and the shape of a part. If an index is given, writes the number of its
+ * part, and the index within the part. */
 static int shape_parts(command *self) {
   const char *text = self->argv[2], *index = self->argc > 3 ? self->argv[3] : NULL;
   sett_tile_shape shape;

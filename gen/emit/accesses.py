@@ -41,8 +41,9 @@ class Accesses(Registers):
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """Return, as C text, the index of element `vec` of a step in the union of `_words_of`. Successive elements of a
-        step belong to different rows in turn; the union contains one row after the other.
+        """Return, as C text, the index of element `vec` of a step in the union of `_words_of`. The elements of a step
+        belong to the rows in turn: element 0 to row 0, element 1 to row 1, and so on. The union contains the rows one
+        after the other.
         """
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"

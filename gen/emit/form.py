@@ -114,8 +114,8 @@ class Form:
     walked: an array shape; successive steps compute elements that follow each other in its memory order.
     staged: the elements that are in a shared-memory tile. Key: pointer and position in the buffer. Value: C text of the
         element in the tile.
-    given: for each instruction whose values other code computes, these values, or a function that computes them at the
-        first read.
+    given: the values of instructions that other code computes, by instruction; or a function that computes the values
+        at the first read.
     shared: buffers that the kernel also accesses through another pointer.
     reads_first: true if a step makes all its reads before its first write.
     stores: the roots that are stored; None if all roots are.
@@ -287,9 +287,9 @@ class Form:
         return stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0
 
     def is_picked(self, flat: str, buffer: Buffer) -> bool:
-        """Return true if a register's elements are picked from whole vectors that are loaded. The load also reads the
-        elements in between. It is therefore not used if a result is updated in place, where another work-item may write
-        them at the same time.
+        """Return true if a register's elements are picked from whole vectors that are loaded. Such a load also reads
+        the elements in between. It is not used if a result is updated in place, because another work-item may write
+        the elements in between at the same time.
         """
         stride = self.stride(flat, "lane")[0]
         return stride is not None and self.element_type(buffer.shape.dtype) not in TINY and (
@@ -302,8 +302,8 @@ class Form:
                 **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def unbroken(self, index: str) -> Optional[Runs]:
-        """Return rows within which a map has a constant stride along the lanes. The stride from one row to the next is
-        another. Return None if the stride is constant everywhere, if there are no such rows, or if a row is shorter
+        """Return rows within which a map has a constant stride along the lanes, although the stride across the end of a
+        row differs. Return None if the stride is constant everywhere, if there are no such rows, or if a row is shorter
         than the lanes of a register. index: a map of the function's index.
         """
         if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
@@ -388,8 +388,8 @@ class Form:
         return self._varying[read, region]
 
     def _own_lanes(self, read: Read, region: Region) -> "Tuple[bool, List[Tuple[Read, Region]]]":
-        """Return true if a value differs between lanes whatever its operands are. Otherwise return false, and the
-        operands; the value then differs if one of the operands does.
+        """Return true if a value differs between lanes whatever its operands are. Otherwise return false, and a list of
+        operands: the value differs between lanes if one of these operands does.
         """
         source = read.source
         if read.map == EMPTY:
