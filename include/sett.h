@@ -238,11 +238,12 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  * The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part is
  * the first mode. Inputs of size 1 are ignored. The ids of an IREE layout wrap, so the number of threads or subgroups of the other layout may be a
  * multiple of the number in the IREE layout. With another number, the answer is no.
- * Method: no points are visited if both layouts are sums of digits ((input / low) mod size) * stride in which each low is a multiple of low * size of
- * the next lower digit, or if both are XORs of one basis value per input bit. Most other pairs (a swizzle whose sums carry, tiles whose sizes do not
- * divide each other) are compared point by point, up to the first 2^18 points. If there are more points and the first 2^18 do not differ, the answer is
- * yes if sett_map_equal proves it (tried only for offsets, and not for CuTe layouts), and otherwise undecided. The witness of a no is the first point
- * at which the layouts differ, in a's order of points: in CuTe layouts the first mode is the fastest, in arrays the last dimension. */
+ * Method: two kinds of pairs are compared without visiting points. In the first kind, both layouts are sums of digits ((input / low) mod size) * stride,
+ * and each low is a multiple of low * size of the next lower digit. In the second kind, both layouts are XORs of one basis value per input bit. Most
+ * other pairs (a swizzle whose sums carry, tiles whose sizes do not divide each other) are compared point by point, at no more than the first 2^18
+ * points. If these do not differ, but there are more points, the answer is yes if sett_map_equal proves it, otherwise undecided. (This proof is tried
+ * only for offsets, and not for CuTe layouts.) The witness of a no is the first point at which the layouts differ, in a's order of points: in CuTe
+ * layouts the first mode is the fastest, in arrays the last dimension. */
 SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,

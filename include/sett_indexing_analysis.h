@@ -3349,8 +3349,8 @@ SETT_INLINE int settp_map_proof_pivot(settp_map_proof_tableau *t, int r, int c, 
   return 1;
 }
 
-/* Find values within all bounds. Of the rows that violate a bound, and then of the columns that can move the chosen row, Bland's rule takes the one
- * whose variable has the lowest number. So no basis occurs twice. */
+/* Find values within all bounds. Each step uses Bland's rule: among the rows that violate a bound, choose the row whose variable has the lowest number;
+ * then, among the columns that can move this row, choose the column whose variable has the lowest number. So no basis occurs twice. */
 SETT_INLINE int settp_map_proof_simplex(settp_map_proof_tableau *t) {
   int pivots, i, j;
   for (pivots = 0; pivots < SETTP_MAP_PROOF_PIVOTS; ++pivots) {

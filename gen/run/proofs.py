@@ -75,7 +75,7 @@ def _indices_inside(index: str, shape: Shape) -> bool:
 
     Bounds of an index are its own interval and, for each constraint, the constraint's interval plus the range of
     (index - constraint). If the tightest bounds are within the dimension, the index is inside. If they are not, the
-    algebra must prove that no point of the domain has an index between the dimension and the bounds.
+    algebra must prove that no point of the domain has an index that is within the bounds but outside the dimension.
     """
     info = algebra.info(index)
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]

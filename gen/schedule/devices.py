@@ -176,9 +176,10 @@ class Panels(NamedTuple):
     dot_rows: maximum number of rows of a dot for which a larger matrix is read in place. Work-items may still copy
         columns to panels of their own. (f32 Mx3072x768, 1T, in place and in panels: M = 64 2.2 and 3.7 ms; 384 13.0 and
         13.3 ms; 512 18.0 and 17.3 ms.)
-    in_place_columns: number of columns of the result below which the operand with the result's rows is always read in
-        place. With more columns, it is copied if adjacent steps of the sum are more than near_bytes apart in memory
-        (f32 A^T B, 2048x2048x2048: 121 ms copied, 189 ms in place; 64x256x6272: 0.73 ms copied, 0.68 ms in place).
+    in_place_columns: if the result has fewer columns than this, the operand with the result's rows is read in place.
+        Otherwise, this operand is copied if it is larger than in_place_bytes and adjacent steps of the sum are more
+        than near_bytes apart in memory (f32 A^T B, 2048x2048x2048: 121 ms copied, 189 ms in place; 64x256x6272: 0.73
+        ms copied, 0.68 ms in place).
     few_rows: maximum number of rows of a product that reads a matrix in place, if the matrix is contiguous along the
         sum (f32 by 4096x4096, 1T, in place and in panels: 8 rows 4.1 and 13.5 ms; 16 rows 7.8 and 15.6 ms; 32 rows 18.3
         and 25.4 ms; 64 rows 35.8 and 36.2 ms).
@@ -201,10 +202,10 @@ class Panels(NamedTuple):
     images_share: minimum ratio of the operands' bytes to those of the parts' results (gradient of 3x3 weights, two
         images of 56x56, 1T: 64 to 64 features 3.0 ms in two parts, 3.6 ms in one; 128 to 128 features with stride 2, a
         ratio of 3.4, are not faster in parts).
-    longer_features: maximum ratio of features to pixels for which a convolution of a single window element becomes a
-        product whose rows are pixels; else its rows are features. The weights are read in place. (Rows of pixels and of
-        features, 1T: 512 to 2048 features of 49 pixels 2.49 and 1.85 ms; 960 to 160 features 0.23 and 0.24 ms. 2T: 512
-        to 1024 features of two images of 196 pixels with stride 2 1.19 and 1.55 ms.)
+    longer_features: a convolution with a window of one element becomes a product. The product's rows are pixels if the
+        ratio of features to pixels is at most this, else features. The weights are read in place. (Rows of pixels and
+        of features, 1T: 512 to 2048 features of 49 pixels 2.49 and 1.85 ms; 960 to 160 features 0.23 and 0.24 ms. 2T:
+        512 to 1024 features of two images of 196 pixels with stride 2 1.19 and 1.55 ms.)
     complex_least: a product of complex numbers becomes a product of real numbers with copied operands if its rows,
         columns and steps are each at least this many (c64, 2T, converted and not: 512x512x512 7.7 and 271 ms;
         8x1000x1000 5.4 and 10.1 ms; 4x1000x1000 7.6 and 5.8 ms). A smaller product becomes one that reads the larger
