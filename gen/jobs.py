@@ -193,7 +193,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
             while number not in answers:
                 while waiting and len(workers) < jobs:
                     pipe, end = fork.Pipe()
-                    with held():    # Stopped is not raised between the start of the process and its entry in `started`
+                    with held():    # Stopped must not be raised after the start and before `started` has the process
                         process = fork.Process(target=_work, args=(work, items, end))
                         process.start()
                         started.append(process)

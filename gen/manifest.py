@@ -240,8 +240,9 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
 
 
 def _with_leads(program: Program, arrays: "Sequence[Array]", entries: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
-    """Return the entries of `arrays`. If the caller passes the leading dimension of an array, its entry gets `lead`:
-    the index of this leading dimension among those that the caller passes, and its minimum and maximum.
+    """Return the entries of `arrays` in the manifest. If the caller passes the leading dimension of an array, the
+    array's entry gets `lead`: the number of this leading dimension (counted among all that the caller passes), its
+    minimum and its maximum.
     """
     leads = {array: {"number": n, "least": least, "most": most} for n, array in enumerate(program.leads)
              for least, most in leads_of([array.shape]).values()}

@@ -254,8 +254,8 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
         arrays = [own[a.buffer.role, a.buffer.number] for a in arguments]
         writes = [array for array, a in zip(arrays, arguments) if not a.read_only]
         same = {own[of.role, of.number]: own[result.role, result.number] for result, of in kernel.nest.aliases.items()}
-        # this kernel may write only a part of an array; then the array, which earlier kernels of the call have written,
-        # counts as read
+        # The kernel may write only a part of an array. If earlier kernels of the call have written the array, it
+        # therefore counts as read.
         reads = [*(array for array in arrays if array not in writes), *same, *(a for a in writes if a in written)]
         launches.append(Launch(kernel, arrays, count, reads, writes, same, matrix_threads=matrix_count))
         written.update(writes)
@@ -330,7 +330,7 @@ def recomputed(about: Dict[str, Any]) -> str:
 
 
 def unused_aliases(about: Dict[str, Any]) -> List[str]:
-    """Return a message for each result that the module allows to be stored in a parameter's buffer, but that is not."""
+    """Return a message for each result that is not stored in a parameter's buffer, although the module allows it."""
     return [f"{about['name']}: result {of['result']} needs a buffer of its own, though input_output_alias lets it be "
             f"parameter {of['parameter']}: {of['why']}"
             for of in about.get("unused_aliases", ())]

@@ -214,8 +214,8 @@ class ScanCpuWriter(scan.ScanWriter):
         return [(at, self.nest.steps) for at in steps if at]
 
     def rows_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the elements of a whole step in a row, and the elements that remain at the end of the row (None: the
-        steps divide the row).
+        """Return the elements of a whole step in a row, and the elements that remain at the end of the row. The latter
+        are None if the row is a whole number of steps.
         """
         nest, schedule, row = self.nest, self.schedule, {"row": (0, self.nest.outer - 1)}
         count, left = divmod(nest.size, schedule.step)
@@ -227,8 +227,8 @@ class ScanCpuWriter(scan.ScanWriter):
                         Schedule()) if left else None
 
     def row_lanes_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the elements of a whole step in a group of rows, and the elements that remain at the end of the rows
-        (None: the steps divide the rows).
+        """Return the elements of a whole step in a group of rows, and the elements that remain at the end of the rows.
+        The latter are None if the rows are a whole number of steps.
         """
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)

@@ -4,20 +4,20 @@ methods are stable. A "word" is an integer from which the elements of all operan
 Word).
 
 The methods are:
-- network: many short rows at the same time, one in each vector lane, by a sorting network on words, or on integers of a
-  key and an index in the row.
+- network: a sorting network sorts many short rows at the same time, one in each vector lane. It sorts words, or
+  integers that consist of a key and an index in the row.
 - insertion: insertion sort of short rows, by keys.
 - words: radix sort of words. Each pass moves words between a scratch array and the results. Elements whose keys are
   constants are read again at the end.
-- ranges: long rows, possibly with several work-items for a row. A first pass distributes words to ranges of values;
+- ranges: for long rows; several work-items may share a row. A first pass distributes words to ranges of values;
   each range is then sorted as by the method "words". If there is one operand, the ranges are in the result, and no more
   memory is needed.
 - indices: radix sort of integers that consist of a key, of at most 32 bits, and of an index in the row; then the
   operands are gathered by these indices.
 - keys: like "indices", but with keys and indices in separate arrays. If there are several groups of keys, one is sorted
   after the other, the least significant group first.
-- merge: for comparators that are not proven to be an order (gen/hlo/order.py). Indices are merged in
-  runs of 1, 2, 4, .., exactly as in gen/reference, so that the result is the same for any comparator.
+- merge: for comparators that are not proven to be an order (gen/hlo/order.py). Indices are merged in runs of 1, 2, 4,
+  .., exactly as in gen/reference, so that the result is the same for any comparator.
 - few: topk with small k. The first k elements so far are kept sorted.
 - heap: topk with large k. The element on top of the heap is the one that will be replaced next.
 """

@@ -31,8 +31,9 @@ VECTOR = 8  # number of values that are stored at once; the index of a vector's 
 
 @dataclass(frozen=True)
 class LookUp:
-    """The record that templates/kernels/table.j2 prints, with the loops of the loop hero.
+    """The record that templates/kernels/table.j2 prints.
 
+    walk: the loops, as in the loop hero.
     input, output: addresses of a step's values.
     element_input, element_output: addresses of one value, for the step that reaches beyond the array's end.
     store: the C macro that stores a vector.

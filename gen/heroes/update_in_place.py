@@ -9,7 +9,8 @@ from gen.plan.update import Update
 
 
 class UpdateInPlaceHero(loop.LoopHero):
-    """A loop over the update. All reads of a step precede its writes, because it may write elements that it reads."""
+    """A loop over the update. All reads of a step precede its writes, because a step may write elements that it reads.
+    """
 
     name = "dynamic-update-slice"
     nest_class = Update

@@ -36,7 +36,7 @@ class CheckedCall:
         raise HloError(self.filename, self.call.line, self.call.col, f"{self.routine}: {message}")
 
     def op(self) -> Op:
-        """Return the op of the routine. Raise HloError if its operands and results differ from the call's."""
+        """Return the op of the routine. Raise HloError if the call's operands or results do not fit it."""
         op: Op = getattr(self, f"_{self.routine}")()
         if len(self.call.operands) != len(op.operands):
             self.fail(f"expected {len(op.operands)} operands, found {len(self.call.operands)}")

@@ -32,7 +32,7 @@ from gen.hlo.lapack import LETTERS, LapackCall, packed
 
 _TARGET = re.compile(r'"lapack_([sdcz])(\w+)_ffi"\Z')
 _TYPES = {letter: dtype for dtype, letter in LETTERS.items()}
-# LAPACK routines by the letter of the element type: _OPS become ops; _LIBRARY remain calls of LAPACK
+# for each letter of an element type, the LAPACK routines that become ops (_OPS) or remain calls of LAPACK (_LIBRARY)
 _OPS = {**dict.fromkeys("sd", "potrf getrf trsm geqrf orgqr gtsv syevd gesdd".split()),
         **dict.fromkeys("cz", ["trsm", "gtsv"])}
 _LIBRARY = {**dict.fromkeys("sd", "geev gees gehrd sytrd gesvd geqp3 ormqr".split()), **dict.fromkeys(

@@ -373,8 +373,8 @@ def tuple_shape(children: "Sequence[Shape]") -> Shape:
 
 
 def layout_map(to: Shape, of: Shape) -> str:
-    """Return the map of a bitcast from `of` to `to`: from an index of the result to the operand's index with the same
-    linear position.
+    """Return the map of a bitcast from `of` to `to`. It maps an index of the result to the operand's index whose
+    element has the same position in memory.
     """
     return algebra.compose(algebra.call("shape", "map", to.text), algebra.call("shape", "unmap", of.text))
 

@@ -112,7 +112,7 @@ def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
 
 
 def _started(x: Expander, instruction: Instruction, base: str) -> Optional[Instruction]:
-    """Return the op that an asynchronous op starts, which replaces the start op."""
+    """Return the op that a start op, such as copy-start, starts. It replaces the start op."""
     to, attributes = instruction.shape, instruction.attributes
     if base == "copy":
         to = to.children[0] if to.kind == "tuple" else to

@@ -65,8 +65,8 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
 
 
 def operand_buffer(partition: Partition, read: Read) -> "Optional[Buffer]":
-    """Return the buffer that a product's operand is read from, or None, as `buffer_of` does. If the operand is the real
-    and imaginary parts of complex numbers, return the buffer of the complex numbers, marked with `parts`.
+    """Return the buffer that a product's operand is read from; None if the operand is computed or constant. If the
+    operand is the real and imaginary parts of complex numbers, return the buffer of these numbers, with `parts` set.
     """
     source = read.source
     if source in partition.cuts or not source.attributes.get(PARTS):

@@ -101,8 +101,8 @@ class Contraction(Nest):
         gives the position of the first step, in the first cell of each window.
     wide: None if a unit needs one element of `single`. Otherwise, a unit needs several elements of `single`, and `wide`
         is the distance from these to the elements that the next unit needs.
-    part: None, or the number of adjacent lanes that share an element of `single`, and the distance from this element to
-        that of the next lanes.
+    part: None, or two numbers: how many adjacent lanes share an element of `single`, and the distance from this element
+        to the element of the next lanes.
     outer: the digits before the columns.
     rows: the index in `outer` of the digit that becomes the rows of a tile, or None. All rows read the same elements of
         `units`.
@@ -188,7 +188,7 @@ def _products(nest: Nest) -> "List[Entry]":
 
 def lost(nest: Nest) -> "List[Instruction]":
     """Return the products that gen/plan/products.py has arranged for tiles, but that this nest does not compute in
-    tiles, and whose values are not the nest's results. Such a product may get a kernel of its own.
+    tiles. Such a product may get a kernel of its own. Products that are results of the nest are left out.
     """
     if type(nest) is not Nest:
         return []
@@ -251,8 +251,8 @@ class _Operands(NamedTuple):
 
 
 def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
-    """Return the operands of the columns from `start` to before `end`; `column` is the product's dimension that
-    contains the columns. Return None if an operand is not in a buffer, or if tiles do not multiply its type.
+    """Return the operands of the columns from `start` to `end` - 1; `column` is the product's dimension that contains
+    the columns. Return None if an operand is not in a buffer, or if tiles do not multiply its type.
     """
     dims = dot.shape.dims
     part = tuple(end - start if d == column else size for d, size in enumerate(dims))

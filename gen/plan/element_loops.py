@@ -468,7 +468,7 @@ def lowered(computation: Computation) -> Computation:
         if i.opcode == "while":
             leaves.update(_loop(copied, i, known))
         elif i.opcode == "get-tuple-element" and resolved(i, 0).producer.opcode == "while":
-            if resolved(i, 0) in leaves:        # an array without an entry is not used
+            if resolved(i, 0) in leaves:        # `leaves` has only the results of loops that are used
                 known[i] = leaves[resolved(i, 0)]
         elif i is computation.root or i.opcode != "tuple" or any(user.opcode != "while" for user in i.users):
             known[i] = copied.add_copy(i, [known[o] for o in i.operands])
@@ -479,7 +479,7 @@ def lowered(computation: Computation) -> Computation:
 
 def _loop(copied: Computation, loop: Instruction,
           known: "Dict[Instruction, Instruction]") -> "Dict[Value, Instruction]":
-    """Add the ops that replace a loop, and return for each used result of the loop the op that computes it."""
+    """Add the ops that replace a loop. Return, for each used result of the loop, the op that computes it."""
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: Any) -> Instruction:
         return copied.add(Instruction(f"{loop.name}.{name}", opcode, shape, operands, attributes, line=loop.line,
                                       col=loop.col))

@@ -59,7 +59,8 @@ class Nest:
 
     @property
     def shared(self) -> "Set[Buffer]":
-        """Return the buffers that are updated in place, both as parameters and as results."""
+        """Return the buffers of results that are stored in a parameter's buffer, and the buffers of these parameters.
+        """
         return {*self.aliases, *self.aliases.values()}
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
