@@ -1,7 +1,7 @@
 """Strips: one kernel multiplies a few rows at a time, reduces them, and may multiply the result again.
 
-In attention, the scores, their softmax and the product with the values form such a kernel. A contraction writes rows to
-a scratch buffer. Stages over the same rows (gen/plan/rows.py) read them there, and may write rows for a second
+In attention, the scores, their softmax and the product with the values form such a kernel. In general, a contraction
+writes rows to a scratch buffer. Stages (gen/plan/rows.py) read these rows there, and may write rows for a second
 contraction. A strip is a set of neighbouring rows. If no other nest reads the buffers in between, the kernel processes
 one strip after another, and a buffer contains only one strip: position p of the array is position p mod (elements of a
 strip) of the buffer. The nests are those of the unstripped kernels, except for the maps to these buffers.

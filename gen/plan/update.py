@@ -31,7 +31,7 @@ OPCODE = "dynamic-update-slice"
 class Update(Nest):
     """A nest that writes updates into arrays.
 
-    aliases: for each result, the parameter in whose buffer it is updated; empty if the update is not in place.
+    aliases: for each result, the parameter whose buffer the update overwrites; empty if the update is not in place.
     kept: the operands, which are written before the update; empty if the update is in place.
     """
 

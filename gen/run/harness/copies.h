@@ -1,5 +1,5 @@
-/* copies.h - copies and reads of buffers in rotation, by the host's own threads. Each core has one pinned thread; the
- * caller is one of them. */
+/* copies.h - copies and reads of buffers in rotation, by the host's own threads. Each core has one pinned thread; one
+ * of these threads is the caller. */
 #ifndef SETT_HARNESS_COPIES_H
 #define SETT_HARNESS_COPIES_H
 #include <stddef.h>
