@@ -54,7 +54,8 @@ class Helpers:
         """
         d, width = self.target, bits(dtype)
         # Tiles of small elements, whose rows are whole cache lines, are read a line at a time. If a line were read in
-        # parts, the loads of other rows would evict it from L1 in between if rows are a power of two apart in memory.
+        # parts, loads of other rows could evict it from L1 before the next part is read. (This happens if rows are a
+        # power of two apart in memory.)
         if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not group:
             return self._load_lines(dtype, index_type, distance)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8

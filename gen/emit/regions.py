@@ -29,7 +29,7 @@ class When(NamedTuple):
 
     every: all lanes of a register are in the region.
     lane: the lane with the number `lane` is in the region.
-    some: a condition that is true wherever any lane is in the region.
+    some: a condition that is true if any lane is in the region; it may also be true if no lane is.
     differs: true if some lanes may be in the region while other lanes are outside.
     varied: loop variables, each with its maximum. The C compiler must not write separate code for single values of
         these variables.
@@ -455,7 +455,7 @@ class Regions(ElementLoops):
         if self.partition.operand(entry, 0, inside).map == EMPTY:
             return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
         best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
-        seen = self.name(f"{instruction.name}_seen")   # true after the first element
+        seen = self.name(f"{instruction.name}_seen")   # a flag that is set after the first element
         self.text.add(Declare("int", seen, "0"))
         with self._loops(entry, loop, inside) as some:
             if some:
