@@ -174,9 +174,9 @@ class ContractionGpuRecord:
     pitch: for each operand, the number of elements from one step to the next in the tile.
     steps: number of steps of the whole sum.
     part_steps: number of steps of a part (split-k).
-    row: C text of the tile's row that is row `i` of a thread.
+    row: C text of the index, in the tile, of row `i` of a thread.
     column: C text of the index, in a row of the tile, of a thread's word `j`.
-    group: C text of the tile's group of `vec` columns that is group `j` of a thread.
+    group: C text of the index, in the tile, of group `j` of a thread. A group is `vec` adjacent columns.
     added: C text of a thread's sum after one more product.
     rows, columns: numbers of rows and columns of the result.
     exact: the sum that replaces NaN; None if all elements exist or if sums are integers (see ExactSum).

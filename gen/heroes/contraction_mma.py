@@ -116,8 +116,8 @@ class ContractionMmaRecord:
     bytes: bytes of an element.
     parts: number of groups of 32 bytes of steps in a tile.
     downs, acrosses: numbers of instructions of a warp along the rows and along the columns.
-    row: C text of the tile's row that is row `i` of a thread.
-    group: C text of the tile's group of `vec` columns that is group `j` of a thread.
+    row: C text of the index, in the tile, of row `i` of a thread.
+    group: C text of the index, in the tile, of group `j` of a thread. A group is `vec` adjacent columns.
     steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
     """
 
@@ -328,8 +328,8 @@ def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str)
 
 
 def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """Return the index, in an instruction's matrix, of an element that a lane holds in a fragment, as map expressions.
-    The layout of the fragment is `name`.`fragment`, where `fragment` is lhs, rhs or acc.
+    """Return the index of an element in an instruction's matrix, as map expressions. The element is one that a lane
+    holds in a fragment. The fragment's layout is `name`.`fragment`, where `fragment` is lhs, rhs or acc.
 
     box: the variables of the expressions, with their extents.
     given: for each variable of the layout, its value as an expression of the variables of `box`; by default 0.

@@ -99,8 +99,8 @@ HERO = DistributeHero()
 
 
 def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]") -> Distributed:
-    """Return the schedule for a result with these dimensions, stored in the order `minor_to_major`, that follows
-    `layout`.
+    """Return the schedule that follows `layout`, for a result with these dimensions that is stored in the order
+    `minor_to_major`.
     """
     info = distribution.info(layout)
     tile, subgroups, threads = info["undistributed"], info["subgroups"][0], info["threads"][0]

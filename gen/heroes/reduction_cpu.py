@@ -432,7 +432,7 @@ class RowsRecord(ReductionCpuRecord):
     first: C text of the index of a stream's first register.
     stream: C text of the stream's index.
     total: C text of the index of a row's total among the totals of all streams.
-    halves: the number of registers after each time that pairs of registers are folded.
+    halves: the numbers of registers that remain after each folding of pairs of registers.
     """
 
     blocks: Blocks
@@ -1021,5 +1021,5 @@ def collected_forms(writer: FormCollector) -> FormCollector:
 
 
 def _halves(count: int) -> List[int]:
-    """Return the number of registers after each time that pairs of them are folded: a half, a quarter, .., one."""
+    """Return the numbers of registers that remain after each folding of pairs: a half, a quarter, .., one."""
     return [count >> n for n in range(1, count.bit_length())]

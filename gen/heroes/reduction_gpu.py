@@ -343,7 +343,7 @@ class ReductionGpuRecord(FoldRecord):
     its "slots".
 
     held: number of slots while elements are accumulated.
-    slots: number of slots that are results: `held`, or 1 if all slots are folded into the first.
+    slots: number of slots that become results: `held`, or 1 if all slots are folded into the first slot.
     slot: C text of a slot's index.
     watched: true if the bits of `odd` record the results for which a NaN was found.
     parts, per_part: number of parts into which the steps are cut, and number of steps of a part.

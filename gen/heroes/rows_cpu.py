@@ -261,7 +261,7 @@ class RowsCpuRecord:
     kept: arrays of values that later stages need for each element.
     columns: accumulators of each reduction over the rows.
     digits: loops around the registers of a row.
-    halves: the number of registers after each time that pairs of registers are folded.
+    halves: the numbers of registers that remain after each folding of pairs of registers.
     """
 
     placing: Placing
