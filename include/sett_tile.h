@@ -898,9 +898,9 @@ SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *di
 /* Return the shape with one more tile of `rank` sizes, which is applied after the others. A size may be SETT_TILE_COMBINE. Sizes are not checked
  * here, but by sett_tile_check. */
 SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
-/* Check minor_to_major, the sizes of dimensions and tiles, splits, that `packed`, `prefix` and `tail` are not negative, and that the numbers of
- * elements and bytes fit in 64 bits. Return the shape; if it breaks a rule, it has the error of the first broken rule and column 0. Shapes that were
- * parsed are already checked. */
+/* Check minor_to_major, the sizes of dimensions and tiles, and the splits. Check that `packed`, `prefix` and `tail` are not negative, and that the
+ * numbers of elements and bytes fit in 64 bits. Return the shape; if it breaks a rule, it has the error of the first broken rule and column 0. Shapes
+ * that were parsed are already checked. */
 SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
 
 /* Parse the whole text as one array, token, opaque value or buffer. */
@@ -945,7 +945,7 @@ SETT_PUBLIC sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
 SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
 /* Point *dims at the list of sizes after all tiles, the most major first. The list is inside the plan. Return its length, or 0 for a failed plan. */
 SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
-/* Return the position of the element with an index, counted in elements. Return SETT_TILE_UNKNOWN for an index outside the array. */
+/* Return the position, counted in elements, of the element at `index`. Return SETT_TILE_UNKNOWN for an index outside the array. */
 SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
 /* Write the index of the element at a position and return 1. For padding, and for positions outside 0 .. plan->positions - 1, write -1s and return 0.
  */
@@ -961,9 +961,9 @@ SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, in
 /* Go to the next element: set iterator->at, other, index and gap, and return 1. After the last element, return 0: at is then the end of the slice,
  * other and index are -1, and gap is the padding after the last element. For a failed iterator, all of them are -1. */
 SETT_PUBLIC int sett_tile_advance(sett_tile_iterator *iterator);
-/* Go to the next run and return 1: its element k, for k < iterator->run, is at position at + k * at_stride of `order` and at other + k * other_stride
- * of `other`. index is that of the first element, and gap is the padding before it; between the elements of a run there is padding if at_stride > 1.
- * The rest of the current run is skipped. After the last run, return 0, with the fields as in sett_tile_advance. */
+/* Go to the next run and return 1. Element k of the run, for 0 <= k < iterator->run, is at position at + k * at_stride in `order` and at position
+ * other + k * other_stride in `other`. index is that of the first element, and gap is the padding before it. Between the elements of a run there is
+ * padding if at_stride > 1. The rest of the current run is skipped. After the last run, return 0, with the fields as in sett_tile_advance. */
 SETT_PUBLIC int sett_tile_advance_run(sett_tile_iterator *iterator);
 /* Return the iterator in the form that a kernel takes. The error is SETT_TILE_ERROR_DEVICE if it needs more than SETT_TILE_DEVICE_RANK dimensions or
  * more than SETT_TILE_DEVICE_LOOPS digits, and SETT_TILE_ERROR_DIVIDE if the two layouts have no common digits. A failed iterator visits no element.
@@ -1050,9 +1050,9 @@ SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, 
 /* Return 1 if all dimensions that are more major than dimension dim have size 1. Return 0 if there is no dimension dim. */
 SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* Write the shape without tiles, then the shape in each TPU format for elements of its number of bits in memory, each with its fraction of padding. The
- * 1-bit format of pred has E(1); the other formats have the E of the shape. No format has L. Dimensions, minor_to_major, S, SC and M are those of the
- * shape. Return the number of formats, which is at most SETT_TILE_FORMAT_COUNT, and 0 if the shape is failed or no array. */
+/* Write the shape without tiles, then the shape in every TPU format for its element size in memory, each with the fraction of padding. The 1-bit
+ * format of pred has E(1); the other formats have the E of the shape. No format has L. Dimensions, minor_to_major, S, SC and M are those of the shape.
+ * Return the number of formats, which is at most SETT_TILE_FORMAT_COUNT, and 0 if the shape is failed or no array. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
@@ -2338,7 +2338,7 @@ SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
 }
 
 /* Compute the index of the element at a position. The position must be below plan->span, so it is not padding of L(n). For other padding, return 0;
- * some entries of index may be written before. */
+ * some entries of index may then have changed. */
 SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
   int i;
@@ -3009,8 +3009,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
   if (settp_tile_counts_differ(from, to, types, &answer)) return answer;
-  /* Two elements never have the same position, so the element with index 1 in one dimension, and 0 in the others, has another position for each
-   * dimension. Dimensions of `from` and `to` are paired by these positions. Dimensions of size 1 keep their order. */
+  /* Each dimension has an element whose index is 1 in this dimension and 0 in the others. Two elements never have the same position, so the position
+   * of this element identifies the dimension. Dimensions of `from` and `to` with the same position are paired. Dimensions of size 1 keep their order. */
   for (i = 0; i < to->rank; ++i) {
     for (j = 0; j < from->rank; ++j) {
       int64_t part, other_part;

@@ -365,8 +365,8 @@ static void runtimes(void) {
   }
 }
 
-/* If there are more than 256 maps between two values, they become one UNDEFINED map, which stays when further maps are
- * added. */
+/* If there are more than 256 maps between two values, they become one UNDEFINED map. It stays UNDEFINED when further
+ * maps are added. */
 static void many(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_analysis_store store = sett_analysis_store_make(kept, sizeof kept);

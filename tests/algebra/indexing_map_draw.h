@@ -258,7 +258,8 @@ static inline const char *draw_write(draw_chain *c, const draw_side *side) {
 
 /* Write index k of `to`: a mixed-radix digit of the linear index. The dimensions [i0, i1) of `from` give the linear
  * index, and the sizes [j0, j1) of `to` are the radices. If `cut` is 1 and the modulus divides the last size of `from`,
- * take the remainder of the last index alone, as XLA's maps do: the other terms are multiples of the modulus. */
+ * all terms but the last are multiples of the modulus. The remainder is then taken of the last index alone, as in XLA's
+ * maps. */
 static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1,
                               int k, int cut) {
   int64_t stride = 1, modulus, scale;

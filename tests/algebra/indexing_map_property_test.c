@@ -684,8 +684,8 @@ static void check_map(draw *r, int which) {
 
 /* Test n maps. If rank is not 0, the maps are identities of this rank and depth. Otherwise they are of all classes (only =
  * -1), of one class, or of the classes of ALGEBRA (only = DRAW_CLASS_COUNT). Return 1 if a value is wrong, or if too many
- * maps are less simple than expected: any of the identities of rank 4 and depth 3, and more than 1 % of other maps (in
- * small samples a few more). */
+ * maps are less simple than expected. For identities of rank 4 and depth 3, one such map is too many. For other maps,
+ * more than 1 % are too many (in small samples a few more are allowed). */
 static int run(int n, int only, int rank, int depth) {
   static const int64_t sizes[] = {24, 60, 100, 200, 400, 800, 2000};
   static const int inverses[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};

@@ -1,6 +1,6 @@
 /* Test every rule of section THE NORMAL FORM in include/sett_indexing_map.h. First the law behind a rule is tested for
  * all small numbers, in plain arithmetic that shares no code with the header. Then the rule is tested on maps that only
- * this rule simplifies. Beside each is a map that just misses the rule's condition and must not change.
+ * this rule simplifies. Each has a neighbour in the table that just misses the rule's condition and must not change.
  *
  * Run: indexing_map_rules_test [HEADER]. The program also checks that the manual in HEADER (default:
  * include/sett_indexing_map.h) has the same rules as this file. */
@@ -597,7 +597,7 @@ static const struct row {
     {C5, "(d0) -> (d0), domain: d0 in [0, 9998], d0 mod 7 in [3, 3], d0 mod 5 in [2, 2]",
      "(d0) -> (d0), domain: d0 in [17, 9992], d0 mod 35 in [17, 17]", NULL, NULL},
     {C5,
-     /* C4 (narrow bounds again and again) stops early, because the ends move far, and C6 (enumerate) has too many
+     /* only C5 narrows d0 so far: C4 (narrow bounds repeatedly) stops earlier, and C6 (enumerate) has too many
       * points */
      "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]",
      "(d0) -> (d0), domain: d0 in [3324, 3326], d0 mod 2 in [0, 0]", NULL, NULL},
@@ -733,7 +733,7 @@ static void simplifies(int rule, const char *text, const char *wanted) {
   } while (next(&map, point));
 }
 
-/* Check that the code from section THE NORMAL FORM on names exactly the rules in RULES. */
+/* Check that the header, from section THE NORMAL FORM to its end, names every rule of RULES and no other rule. */
 static void in_manual(const char *header) {
   static char text[1 << 20];
   FILE *file = fopen(header, "rb");

@@ -141,7 +141,8 @@ static void draw_maps(int count) {
   }
 }
 
-/* Arrays in an arena are aligned to 8 bytes, whatever was allocated before them. Sizes of memory saturate. */
+/* Arrays in an arena are aligned to 8 bytes, whatever was allocated before them. If a number of bytes does not fit in a
+ * size_t, SIZE_MAX is returned instead. */
 static void sizes(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map;

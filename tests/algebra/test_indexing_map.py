@@ -816,7 +816,7 @@ def test_guards_are_the_domain() -> None:
 
 
 def test_info_names_the_variables() -> None:
-    """`info` names the variables of each result and constraint: those in its text, in the map's order."""
+    """For each result and constraint, `info` names the variables in its text, in the order of the map's variables."""
     rng, several = random.Random(SEED + 9), 0
     for text in ["(d0, d1)[s0] -> (d0 * 3 + s0, 5), domain: d0 in [0, 7], d1 in [0, 3], s0 in [0, 1], d0 mod 2 + d1 in [0, 3]", *(draw_map(rng) for _ in range(COUNT))]:
         found = algebra.info(algebra.parse(text))

@@ -183,9 +183,9 @@ def _proved(item: Item) -> "Tuple[float, List[Row]]":
 
 
 def judged(row: Row, known: "Mapping[Key, str]") -> str:
-    """Return the reason why a verdict is a failure of the test, or "". It is one if the kernel is proved but listed in
-    not_proved.tsv, or not proved and not listed. A kernel that is listed because of a solver's time may also be
-    proved.
+    """Return the reason why a verdict is a failure of the test, or "". It is a failure if the kernel is proved but
+    listed in not_proved.tsv, or not proved and not listed. A kernel that is listed because of a solver's time may
+    also be proved.
     """
     reason = known.get(row.key)
     if row.kind == "PROVED":

@@ -243,7 +243,7 @@ def test_structs_from_a_table(was: str, now: str, kind: str) -> None:
 
 @pytest.mark.parametrize("more, kind", [(0, "PROVED"), (-4, "REFUTED")])
 def test_copies_of_large_arrays(more: int, kind: str) -> None:
-    """Few writes to an array that is too large to enumerate are still proved to cover it."""
+    """A few large writes are proved to cover an array even if it has too many elements to enumerate."""
     count = 1 << 27    # number of floats in each of the four parts
     body = f"memcpy(r0 + number * {count}, p0 + number * {count}, {4 * count + more});"
     found = verdict("c", body, elements=4 * count, threads=1)
@@ -260,7 +260,8 @@ BITS = "__constant__ unsigned long long bits[2] = {7ull, 13826050856027422720ull
     ("r0[g * 16 + t + (long long)(bits[1]) - 7] = 1.0f;", "UNKNOWN"),
 ])
 def test_bits_in_a_table(body: str, kind: str) -> None:
-    """The bits of a negative float become a signed integer without a failure. As an index, this integer is not known.
+    """A table may hold the bits of a negative float. The proof accepts them as a float; as an index, they have no known
+    value.
     """
     found = verdict("cuda", CUDA_IDS + body + "\n", before=BITS)
     assert found.kind == kind, found.line()

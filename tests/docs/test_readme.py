@@ -180,8 +180,9 @@ def sessions(section: str) -> "list[tuple[str, str]]":
 
 
 def as_said(output: str, printed: str) -> bool:
-    """Return whether the output shown equals the output printed. ` ..` stands for the rest of a line. An error of
-    floats depends on the compiler, so the number before "of the allowed error" may differ, but is at most 1.
+    """Return whether the output shown equals the output printed. ` ..` stands for the rest of a line. The
+    error of a result in floats depends on the compiler, so the number before "of the allowed error" may differ, but is
+    at most 1.
     """
     share = r"(\d[\d.e-]*)( of the allowed error)"
     if any(float(number) > 1 for number, _ in re.findall(share, printed)):

@@ -561,8 +561,8 @@ class Fusions(unittest.TestCase):
 
 
 class Peer(unittest.TestCase):
-    """Every HLO file of other projects is read, printed, and read again to an equal graph. The files that are refused
-    are listed.
+    """Every HLO file of other projects is read, printed, and read again to an equal graph, except for listed files,
+    which are refused.
     """
 
     def setUp(self) -> None:

@@ -1,5 +1,5 @@
 """Compare the table of ops (gen/hlo/opcodes.py) with the code that uses it: the checker, the command `sett`, the emitter
-and the reference know each row, and its kernels return the reference's values.
+and the reference know each row, and the kernels return the reference's values.
 
 All ops of a type are one fusion, so a new op is tried on every target without a test of its own. SETT_SWEEP=1 (`ninja
 test-peer`) runs every type on every target and device, otherwise a few run.
@@ -127,7 +127,7 @@ def test_every_row_has_kernels() -> None:
 
 
 def test_structural() -> None:
-    """The checker, the map and the element function that a row of a structural op names exist."""
+    """Each structural op has a checker. If its row names a map or an element function, this exists, too."""
     header = (ROOT / "include" / "sett_indexing_analysis.h").read_text()
     emitter = "".join(path.read_text() for path in sorted((ROOT / "gen" / "emit").glob("*.py")))
     for row in STRUCTURAL.values():
