@@ -56,7 +56,9 @@ def modules(only: str) -> List[str]:
 
 
 def generate(tree: Path, out: Path, files: Sequence[str]) -> None:
-    """Let the generator of a tree write all its files for the modules of this tree."""
+    """Run the generator of `tree` on the modules `files`, which are in this tree. Write all generated files to
+    `out`.
+    """
     shutil.rmtree(out, ignore_errors=True)
     parts = os.cpu_count() or 1
     subprocess.run([sys.executable, "-m", "gen", "--help"], cwd=tree, check=True, stdout=subprocess.DEVNULL)

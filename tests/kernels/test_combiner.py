@@ -276,8 +276,8 @@ def test_verdict(name: str) -> None:
 
 def test_zero_sign() -> None:
     """An argmax that keeps the first of two equal elements also keeps the first of two zeros of different sign. If a
-    later op divides by the result, the sign matters, so the order of elements must be kept. For a single maximum it
-    need not be kept, because the reference's bound allows either zero.
+    later op divides by the result, the sign matters, so the order of elements must be kept. For a single maximum
+    the order need not be kept, because the reference's bound allows either zero.
     """
     for body, types, of in ((ARGMAX_NAN.format(t="f32"), "f32 s32", "get-tuple-element(r), index=0"),
                             ("r = f32[] maximum(a0, x0)", "f32", "copy(r)")):

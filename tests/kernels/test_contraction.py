@@ -390,9 +390,9 @@ def of_groups(seed: int) -> str:
 
 @pytest.mark.parametrize("machine", ["", NO_AMX, *(pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES if machine != NO_AMX)])
 def test_panels_of_groups(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of narrow numbers agree with the reference if a work-item first copies the numbers that one instruction
-    multiplies (a group) next to each other, because they are not adjacent in memory. The cases have sums in several
-    chunks, blocks of columns, and a last vector of columns that overlaps the one before it.
+    """In products of narrow numbers, the numbers that one instruction multiplies (a group) are not adjacent in memory.
+    A work-item first copies them next to each other, and the results agree with the reference. The cases have sums in
+    several chunks, blocks of columns, and a last vector of columns that overlaps the vector before it.
     """
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
@@ -407,7 +407,7 @@ def test_panels_of_groups(machine: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="SKIP: no clang")
 def test_matrix_instructions_of_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products use matrix instructions (AMX) with clang, too, whose macros for them have other names than gcc's."""
+    """Products use matrix instructions (AMX) with clang, too. (clang's macros for AMX have other names than gcc's.)"""
     texts = {name: dot(f"{t}[33,70]{{1,0}}", f"{t}[70,40]{{1,0}}", f"{result}[33,40]{{1,0}}", ROWS).replace(
         "HloModule e", f"HloModule {name}") for name, t, result in (("floats", "bf16", "f32"), ("bytes", "s8", "s32"))}
     for (name, text), word in zip(texts.items(), ("tdpbf16ps", "tdpbssd")):
@@ -560,8 +560,8 @@ def test_turned(first: int, target: str, device: str, tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_few_rows(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A product of few rows reads the matrix in place if it is contiguous along the sum, or if its type is narrow. Such
-    products agree with the reference.
+    """A product of few rows reads the matrix in place if the matrix is contiguous along the summed dimension, or if its
+    type is narrow. Such products agree with the reference.
     """
     small(monkeypatch, Panels(1, 1, 1, 0))
     agree(all_few_rows(first, BATCH), target, device, tmp_path)
@@ -1112,9 +1112,10 @@ ENTRY e {{
 
 
 def test_work_items_go_along_rows() -> None:
-    """Work-items run along rows first if the sum is short or the operand with the rows is large. A block has few rows
-    if it stores to many pages, or if ops follow the product. A work-item's number has the batch as its most major
-    digit, then the block of rows, then the block of columns.
+    """If the sum is short or the operand with the rows is large, the next work-item has the next block of columns. Then
+    a work-item's number has the batch as its most major digit, then the block of rows, then the block of columns.
+    Otherwise the next work-item has the next block of rows. A block has few rows if it stores to many pages, or if ops
+    follow the product.
     """
     for batch, m, k, n, negated, rows, digits in (
             ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),

@@ -344,8 +344,9 @@ def test_explain_says_how_a_gpu_multiplies(name: str, device: str, tmp_path: Pat
 
 
 def test_lanes_hold_what_the_instruction_multiplies() -> None:
-    """The shared-memory rows that lanes pass to ldmatrix give each lane the fragment that sett_mma_layouts.h states, for
-    any orientation of the tile. After ldmatrix, lane l has 4 bytes of row l / 4 of each matrix.
+    """Lanes pass the addresses of shared-memory rows to ldmatrix. Each lane then gets the fragment that
+    sett_mma_layouts.h states, for any orientation of the tile. (ldmatrix gives lane l 4 bytes of row l / 4 of each
+    matrix.)
     """
     seen = set()
     for dtype, words in itertools.product([t for t in contraction_mma.INSTRUCTIONS if t != "f64"], (ROWS, TURNED, COLUMNS)):

@@ -382,8 +382,8 @@ def test_every_op_on_cpu() -> None:
 
 
 def test_chains_on_cpu() -> None:
-    """Chains of operations are not contracted into fused multiply-adds, and each step is rounded. With f16 and bf16 kept
-    in f32, results stay within their bound.
+    """Chains of operations are not contracted into fused multiply-adds, and each step is rounded. If f16 and bf16
+    values are kept in f32 (excess precision), results stay within their bound.
     """
     for t in FLOATS:
         assert compare(chain(t), f"chain_{t}") == 4000

@@ -275,7 +275,7 @@ def test_bad_aliases(text: str, message: str, tmp_path: Path) -> None:
 
 
 def test_the_harness_sees_other_writes(tmp_path: Path) -> None:
-    """The harness finds an update that is written one element too far, and one that is written outside the buffer."""
+    """The harness finds an update that is shifted by one element, and an update that is written outside the buffer."""
     (fusion,) = fusions(module(ARGUMENTS + WRITE.format("u"), ALIAS))
     for name, shift, wanted in (("off", "+ 1", "are wrong"), ("past", "+ 600", "wrote past the end of result 0|segmentation fault")):
         built = runner.build(fusion, tmp_path / name, "c", runner.Options(schedule="cpu-scalar"))

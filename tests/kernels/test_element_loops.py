@@ -238,8 +238,8 @@ def rounds(n: int) -> Case:
 
 
 def invariants() -> Case:
-    """Return a loop that reads a row and a column that no step changes, and an iota. A parameter gives the number of
-    steps.
+    """Return a loop whose steps read, but do not change, a row and a column; they also read an iota. A parameter gives
+    the number of steps.
     """
     of = "f64[6,40]{0,1}"
     body = NEXT + f"""  row = {of} broadcast(s2), dimensions={{1}}
@@ -267,7 +267,7 @@ def invariants() -> Case:
 
 
 def vectors(n: int) -> Case:
-    """Return a batch of loops on vectors of three elements, as vmap prints it, which ends after at most 6 steps. A
+    """Return a batch of loops on vectors of three elements, as vmap prints it. The loops end after at most 6 steps. A
     64-bit number and a predicate are loop variables too.
     """
     of, p = f"f32[{n},3]", f"pred[{n}]"

@@ -92,7 +92,7 @@ class Rows(NamedTuple):
     indices: List[int]    # sizes of the array of indices with the dimension of an index's components
     vector: int
     batching: List[int]    # batching dimensions in the array of indices
-    every: List[int]        # sizes of a gather's result and of a scatter's updates: `rows` mixed with the window's sizes
+    every: List[int]        # sizes of a gather's result or a scatter's updates: the sizes in `rows` and those of the window, interleaved
     places: List[int]    # the dimensions of `every` that belong to the window
 
 

@@ -106,7 +106,7 @@ def test_every_kernel_shows_its_code() -> None:
             about = f"{part.name} of {module} for {target.name}"
             assert part.report.code, about
             shown = printed([*part.report.code.before, *part.report.code.text, *part.report.code.after])
-            # an empty step is right for sums that are added up in the result's buffer
+            # a sum that is accumulated in the result's buffer has no statements here
             assert (shown or getattr(part.loop, "to", 0)) and lines >= {line.strip() for line in shown}, about
 
 

@@ -62,7 +62,9 @@ def call(result: str, operands: Sequence[str], routine: str, config: str = "") -
 
 
 class Drawn:
-    """A random batch and type, and texts of calls on them. by_columns: whether the matrices are column-major."""
+    """A random batch of matrices of a random type, and texts of calls that take it. by_columns: true if the matrices
+    are column-major.
+    """
 
     def __init__(self, number: int, dtypes: Sequence[str] = ("f32", "f64")) -> None:
         r = self.r = random.Random(SEED * 7919 + number)

@@ -324,7 +324,7 @@ ENTRY main {
 @pytest.mark.parametrize("flags", ([], pytest.param(["-march=native"], marks=pytest.mark.peer), ["-DSETT_SCALAR"]))
 def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
     """The header declares the function with its types and names, macros for sizes, and the version that takes the
-    caller's threads. It demands only the alignment of the elements.
+    caller's threads. By the header, pointers need only be aligned to their elements.
     """
     texts, _ = pipeline.files(program(LARGE), ["c"])
     for name, text in texts.items():

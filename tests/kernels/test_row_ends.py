@@ -99,8 +99,9 @@ def test_reversed_rows(target: str, device: str, part: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 @pytest.mark.parametrize("name", REVERSED)
 def test_what_is_read_downwards_is_walked_upwards(name: str, device: str) -> None:
-    """If an operand is read backwards in whole steps, the kernel runs from the last step to the first, so that it reads
-    the operand forwards. If rows are shorter than a step, registers are still read as a whole.
+    """If an operand is reversed and each step reads one contiguous part of it, the kernel runs from the last step to
+    the first, so that it reads the operand forwards. If rows are shorter than a step, registers are still read as a
+    whole.
     """
     text, steps = REVERSED[name]
     (fusion,) = fusions(text)

@@ -206,7 +206,8 @@ def test_rank_and_dimension() -> None:
 
 
 def test_bound_is_the_same_optimised(tmp_path: Path) -> None:
-    """The bound's intervals stay rounded when optimised. (gcc 12 drops the rounding of (double)(float)x for adjacent
+    """Optimised code of the bound rounds the intervals, too. (gcc 12 drops the rounding of (double)(float)x for
+    adjacent
     values when it vectorizes.)
     """
     text = LOGADDEXP.format(name="f", t="f32") + ("ENTRY e {\n  x = f32[16,64] parameter(0)\n  z = f32[] constant(-inf)\n"

@@ -219,8 +219,9 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """If each of two work-items handles the updates of one part of the rows, the results are right for indices in and
-    out of range. The cases have index types of all widths, several dimensions, a smaller last part, and rows so short
+    """The rows are divided into two parts, and a work-item for each part does the updates of its rows. The results are
+    right for indices in range and out of range. The cases have index types of all widths, several dimensions, a smaller
+    last part, and rows so short
     that one cache line contains rows of both parts.
     """
     every = {
@@ -402,8 +403,8 @@ def test_manifest_says_what_varies() -> None:
     ("s32[300,1] reshape(i)", True), ("s64[300,1] convert(r)", True), ("s32[300,1] bitcast(i)", True), ("s32[300,1] copy(r)", True),
     ("s32[300,1] and(r, r)", False), ("s16[300,1] convert(r)", False), ("s32[300,1]{0,1} copy(r)", False)])
 def test_unique_indices_are_drawn_apart(step: str, apart: bool) -> None:
-    """A check draws unique indices even if they pass through ops that keep their order. If it cannot, it does not
-    require the same bits twice.
+    """A check draws unique indices even if they pass through ops that keep their order. If other ops compute the
+    indices, the check cannot draw unique ones, and two runs may give different bits.
     """
     source = text("f32", "8", "300,1", "300", body="overwrite", unique=True, inserted="0").replace("i = s32[300,1]", "i = s32[300]") \
         .replace("  ROOT s", ("  r = s32[300,1] reshape(i)\n" if "(r" in step else "") + f"  j = {step}\n  ROOT s").replace("(x, i, u)", "(x, j, u)")

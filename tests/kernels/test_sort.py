@@ -401,8 +401,8 @@ def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, sizes", [("c", (17, 31, 32, 33, 63, 100, 127, 128)), ("opencl", (128,)),
                                            pytest.param("opencl", (17, 31, 32, 33, 63, 100, 127), marks=pytest.mark.peer)])
 def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
-    """Networks for their longest rows sort rows with one 1 or one 0 at any place, sorted halves, and random rows. Rows
-    with both zeros and NaNs also show that the sort is stable.
+    """Sorting networks for longer rows sort rows with one 1 or one 0 at any place, sorted halves, and random rows. Rows
+    with zeros of both signs and NaNs also show that the sort is stable.
     """
     rng, cases = numpy.random.default_rng(2), {}
     for size in sizes:
@@ -420,8 +420,8 @@ def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> N
 
 @with_numpy
 def test_topk_in_any_order(tmp_path: Path) -> None:
-    """topk is right for rows that rise, fall, are all equal, or are the smallest and largest keys. Of equal elements the
-    first wins.
+    """topk is right for ascending rows, descending rows, rows of equal elements, and rows that contain only the
+    smallest and the largest key. Equal elements keep their order.
     """
     rows, size, cases = 6, 333, {}
     x = numpy.zeros((rows, size), numpy.uint32)

@@ -238,7 +238,9 @@ def by_rows(kind: str, m: int, n: int, k: int) -> str:
 
 
 def reduced(seed: int) -> str:
-    """Return a random product whose rows are reduced once; batches, orders of dimensions and values around it vary."""
+    """Return a random product, usually followed by a reduction of its rows. Batches, orders of dimensions, and the ops
+    before and after the reduction vary.
+    """
     r = random.Random(seed)
     text = Text(r.choice(["f32", "f32", "f64", "bf16"]))
     batch, m, n, k = r.choice([1, 1, 2, 3]), r.choice([1, 4, 7, 16, 24, 50, 96]), r.choice([16, 17, 33, 64, 130, 200]), r.choice([8, 20, 64])
@@ -343,14 +345,16 @@ def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
 
 
 def test_the_order_of_the_reader() -> None:
-    """A product is stored in the order in which it is read next, so neither weights nor results are transposed."""
+    """The scores are stored in the order in which the second product reads them, so no kernel transposes them or the
+    results.
+    """
     (fusion,) = fusions(values_first())
     assert written_by(fusion, "c", "cpu") == ["transpose", "strips"]
 
 
 def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loop nests are computed together, in strips (blocks of rows), although a product that they do not need is
-    computed between them. The results of a later nest are compared separately.
+    """Loop nests are computed together, in strips (blocks of rows), although an unrelated product comes between them in
+    the text. The results of a later nest are compared separately.
     """
     monkeypatch.setattr(parts, "MOST_TOGETHER", 1)
     (fusion,) = fusions(projected())

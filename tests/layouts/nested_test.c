@@ -557,7 +557,8 @@ static int same_by_loops(const model *a, const model *b, int subgroups, int thre
   return answer;
 }
 
-/* Return another layout of the same shape, which may have the same owners: prime factors move between the levels. */
+/* Return another layout of the same shape, which may have the same owners: factors of a size move between the five
+ * tiles. */
 static model neighbour(const model *m) {
   model n = *m;
   int moves = below(4), d, from, to, factor;

@@ -50,7 +50,7 @@ static void check_print(sett_map_arena *arena, const sett_notation *layout, cons
     fail("print and parse", data, size);
 }
 
-/* A layout equals itself, and exchanging two layouts does not change the answer. */
+/* A layout equals itself. Whether two layouts are equal does not depend on their order. */
 static void check_any(const char *text, size_t half, size_t size) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_any a = sett_any_parse(&arena, text, half),

@@ -391,7 +391,7 @@ def numbers(text: str):
 
 
 def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
-    """Check that the answers of `layout same`, and the points that they name, are those of the enumeration."""
+    """Compare the answers of `layout same`, and the points in them, with those found by comparing complete tables."""
     counts = {"yes": 0, "at": 0, "no": 0}
     for (a, b), said in zip(pairs, answers("same", pairs)):
         x, y = table_of(a), table_of(b)
@@ -603,8 +603,8 @@ def test_convert_owners() -> None:
 
 @pytest.mark.drawn
 def test_sizes_that_are_no_powers_of_two() -> None:
-    """A distribution to threads of an array whose sizes are not powers of two is the distribution of the next larger
-    powers of two. It is printed with the array's shape, and indices outside the array have no values. Layouts in
+    """If the sizes of an array are not powers of two, its distribution to threads is that of an array with the next
+    larger powers of two. The text has the array's own shape, and indices outside the array have no values. Layouts in
     memory, and operations on linear layouts, refuse such arrays.
     """
     rng = random.Random(41 + SEED)
@@ -683,9 +683,9 @@ def notation_of(text: str) -> str:
 
 @pytest.mark.drawn
 def test_empty_arrays() -> None:
-    """Arrays without elements are read and printed, have no values, and are equal if their dimensions are. They convert
-    to compact arrays with the same order of dimensions, whose strides count a size of 0 as 1. Notations for threads
-    cannot have them.
+    """Arrays without elements are read and printed, have no values, and are equal if their dimensions are equal. They
+    convert to compact arrays with the same order of dimensions; there a size of 0 counts as 1 in the strides. Notations
+    for threads cannot express arrays without elements.
     """
     cases = empties(150 * TIMES, 31 + SEED)
     texts = [[text] for text, _, _ in cases]

@@ -167,8 +167,8 @@ def test_maps() -> None:
 
 
 def test_schedules() -> None:
-    """If a dimension of the map is named like a thread, each cell names the thread that writes the element, or is a dot
-    if none does.
+    """If the map has a variable for a thread, such as th_x or t, each cell names the thread that writes the element, or
+    is a dot if no thread writes it.
     """
     same(["(th_x, bl_x)[vec] -> (bl_x floordiv 2, (bl_x mod 2) * 8 + th_x * 2 + vec), domain: th_x in [0, 3], bl_x in [0, 7], vec in [0, 1]"], (4, 16),
          lambda i, j: f"{i * 2 + j // 8}:{j // 2 % 4}.{j % 2}")

@@ -106,8 +106,8 @@ def xla_table(text: str) -> Table:
 
 
 def leaf_values(shape, stride, at, rank: int) -> list:
-    """Return the value of shape:stride at integers, as one array for each component of the coordinate (rank 1: an
-    integer). If an integer exceeds the size, the last mode takes the whole quotient.
+    """Return the values of shape:stride at the integers `at`. A value is a coordinate with `rank` components; the
+    result has one array for each component. If an integer exceeds the size, the last mode takes the whole quotient.
     """
     if isinstance(shape, tuple):
         total = [0] * rank
@@ -944,8 +944,8 @@ def draw_slice(rng: random.Random):
 
 
 def draw_swizzled(rng: random.Random):
-    """Return a swizzled layout: element (r, c) has the offset r * C + (c xor vec * phase). Rotating layouts have another
-    formula for the phase.
+    """Return a swizzled layout: the element in row r and column c has the offset r * columns + (c xor vec * phase). The
+    phase is a function of r, which differs for rotating layouts. vec is an attribute of the layout.
     """
     rank = rng.choice([1, 2, 2, 2, 3])
     dims, order = power_dims(rng, rank, 5, 8), rng.sample(range(rank), rank)

@@ -8,7 +8,7 @@ publish:
                out.
     MFMA       every instruction with one block in FlyDSL 0.5 and Triton 3.9: equal, except what is not verified.
                Instructions with several blocks of f32, f16 and bf16: equal to the description in Composable Kernel
-               (in MIOpen 6.4), by reading.
+               (in MIOpen 6.4), which was only read.
     WMMA       gfx11, gfx12 and gfx1250 in FlyDSL 0.5 and Triton 3.9: equal, except what is not verified.
 
 Not verified:
@@ -166,7 +166,7 @@ def k_order(it: Intrinsic, ours: "Dict[str, list[list[Index]]]", theirs: "Dict[s
 
 
 def test_documents_cover() -> None:
-    """In the formulas, each element of an operand occurs equally often."""
+    """By the formulas, all elements of an operand occur, each with the same number of copies in the lanes."""
     for it in intrinsics():
         size = {"a": it.m * it.k, "b": it.k * it.n, "c": it.m * it.n, "lhs_scale": it.m * it.k // 32, "rhs_scale": it.n * it.k // 32}
         for operand, says in documented(it).items():

@@ -359,8 +359,8 @@ def test_fragments_all(bits: int, tmp_path: Path) -> None:
 # -----------------------------------------------------------------------------------------------------
 
 def draw_linear(rng: random.Random, dims: "Tuple[int, ...]", lanes: int, warps: int) -> str:
-    """Return a random linear layout: bases that are the bits of the dimensions in any order; some have another XORed in,
-    some are 0.
+    """Return a random linear layout. Its bases are the bits of the dimensions, in any order. Some bases are XORed with
+    another basis, and some are 0.
     """
     bases = [[1 << k if e == d else 0 for e in range(len(dims))] for d, size in enumerate(dims) for k in range(size.bit_length() - 1)]
     if rng.random() < 0.7:

@@ -321,7 +321,7 @@ def test_document_inverse() -> None:
 
 
 def test_defects() -> None:
-    """For layouts for which IREE's code gives a wrong result, `sett` gives the right result or refuses."""
+    """If IREE's code gives a wrong result for a layout, `sett` gives the right result or refuses the layout."""
     no = "no nested layout of that shape has this ownership"
     assert answer("reshape", short("1,1 1,2 1,1 2,1 1,1 0,0 1,0"), "4").split("\t")[0] == short("1 1 1 2 2 0 1")  # thread 0 has elements 0 and 1; IREE gives 0 and 2
     example = short("2,1 2,4 1,1 16,4 1,4 1,0 1,16")
@@ -344,7 +344,7 @@ def test_defects() -> None:
     assert algebra.run("nested", "same", short("2 1 1 32 1 1 1"), short("1 1 1 64 1 0 1")) == (1, "different")
     # a tile above 1 with stride 0: some elements have no owner
     assert answer("owner", short("1 1 1 4 2 0 0"), "2") == "nobody" and answer("owner", short("1 1 1 4 2 0 0"), "1") == "0,0,1"
-    # overlapping strides; IREE accepts them until it distributes
+    # overlapping strides: IREE accepts the text, and refuses them only when it distributes an array
     assert "overlap" in refusal(short("1,1 1,1 1,1 4,2 1,1 0,0 1,2"))
     # the error names the dimension that needs more threads than the machine has
     assert "dimension 0: expected a machine with more threads: this dimension needs 64" in refusal("on", short("1 1 1 64 1 0 1"), "1", "32")

@@ -623,7 +623,7 @@ def test_orders_of_formats() -> None:
 
 
 def test_split_transposes() -> None:
-    """For split arrays, a transpose must also keep which part an element belongs to."""
+    """In split arrays, a transpose must also leave each element in the same part."""
     one, other = "f32[2,2]{1,0:SC(0:1)}", "f32[2,2]{0,1:SC(0:1)}"
     assert said("bitcast", one, other) == "no"
     assert answer("transpose", one, other) == "1,0" and said("transpose", one, other, "0,1") == "no"
@@ -832,4 +832,4 @@ def test_device_opencl() -> None:
         assert [int(word) for word in lines[4 * at].split()] == [-1 if cell is None else number[cell] for cell in cells], text
         positions = {cell: p for p, cell in enumerate(cells) if cell is not None}
         assert [int(word) for word in lines[4 * at + 1].split()] == [positions[index] for index in box(dims)], text
-        assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # iterators in both directions give the same lists
+        assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # the iterators give the same elements and positions

@@ -1,5 +1,5 @@
 /* Test the laws of sett_tile.h by enumeration. The oracle is the definition: loops pad, reshape and transpose an array
- * of element numbers. It shares no code with the header. Run: tile_test [LAYOUTS [SEED]]. */
+ * of element numbers. These loops share no code with the header. Run: tile_test [LAYOUTS [SEED]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1001,7 +1001,7 @@ static void check_large(void) {
   }
 }
 
-/* For arrays with more elements than SETT_TILE_WALK the strides are decided without enumeration. */
+/* If an array has more elements than SETT_TILE_WALK, the strides are found without enumeration. */
 static void check_large_strides(void) {
   static const struct {
     const char *shape;

@@ -103,7 +103,7 @@ def test_run(tmp_path: Path) -> None:
     done = child.run(["sh", "-c", "echo out; echo err >&2; exit 70"])
     assert (done.status, done.out, done.err, done.exceeded) == (70, "out\n", "err\n", "")
     assert child.run(["sh", "-c", "kill -SEGV $$"]).status == -signal.SIGSEGV
-    assert child.run(["cat"]).out == ""    # the child's input is empty; it is not the pipe by which the child sees that gen has ended
+    assert child.run(["cat"]).out == ""    # the child's standard input is empty; another pipe tells the child that gen has ended
     begun = time.monotonic()
     done = child.run(["sh", "-c", "sleep 100 & sleep 100"], child.Limit(100, 0.2))
     assert done.exceeded == "0.2 s" and time.monotonic() - begun < 90

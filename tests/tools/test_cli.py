@@ -497,7 +497,9 @@ def test_explain_draws_the_arena(tmp_path: Path) -> None:
 
 
 def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
-    """`explain` names the kind of a special loop nest, and the results that are written in the same pass."""
+    """`explain` names the kind of a loop nest, such as Reduction, and the side results that the nest writes in the same
+    pass.
+    """
     file = tmp_path / "e.hlo"
     file.write_text("add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
                     "ENTRY e {\n  x = f32[8,64] parameter(0)\n  n = f32[8,64] negate(x)\n  z = f32[] constant(0)\n"
