@@ -289,8 +289,8 @@ typedef struct sett_analysis_op {
   int opcode;
   int operand;  /* number of the operand that maps lead to or start from */
   int operands; /* number of operands, that is, of entries of the array `in` */
-  /* Dimensions of each operand. All ops read in[operand]. In addition, concatenate reads the entries before it; dot, scaled-dot and gather read in[0]
-   * and in[1]; scatter reads the entry of the indices. */
+  /* Dimensions of each operand. All ops read in[operand]. In addition, concatenate reads in[0] .. in[operand - 1]; dot, scaled-dot and gather read
+   * in[0] and in[1]; scatter reads the entry of the indices. */
   const sett_analysis_list *in;
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
   /* dimensions of broadcast, transpose, reverse and reduce; the one dimension of concatenate and all-gather */
@@ -1451,8 +1451,8 @@ SETT_INLINE void settp_analysis_constrain(settp_analysis_relation *r, sett_expr 
 
 SETT_INLINE int64_t settp_analysis_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
 
-/* Set variable `var` to `numerator` floordiv `step`, for a numerator in [least, most]. Bounds of the variable that are not implied become
- * constraints. */
+/* Set variable `var` to `numerator` floordiv `step`, for a numerator in [least, most]. If the quotient may be outside the variable's interval, the
+ * interval becomes a constraint. */
 SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_expr numerator, int64_t least,
                                       int64_t most, int64_t step) {
   r->known[var] = 1;
@@ -1549,7 +1549,7 @@ SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
     for (i = 0; i < r->equations && !r->error; ++i)
       if (!r->equation[i].done) progress |= settp_analysis_step(r, &r->equation[i]);
     if (progress) continue;
-    /* no equation can be solved: an unknown variable becomes a range, the auxiliary ones first, in the order in which they were made */
+    /* no equation can be solved: an unknown variable becomes a range. Auxiliary variables are taken first, in the order in which they were made */
     for (i = 0; i < r->vars; ++i)
       if (!r->known[(i + extras) % r->vars]) break;
     if (i == r->vars) break;
@@ -2718,7 +2718,7 @@ SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int 
     for (row = 0; (int64_t)1 << row < all.row;) ++row;
   while (top < 40 && (int64_t)1 << top < all.span) ++top;
   if (!table) top = 0;
-  /* swizzle by the row index: it XORs bits [base, base + bits) of the column with bits of the row, whose lowest bits may be skipped */
+  /* swizzle by the row index: it XORs bits [base, base + bits) of the column with bits of the row's number; the lowest bits of the number may be unused */
   for (shift = 0; shift <= top; ++shift)
     for (base = 0; base < row; ++base)
       for (bits = row - base; bits > 0; --bits)

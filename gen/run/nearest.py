@@ -122,7 +122,8 @@ def exact_results(computation: Computation, given: Sequence[bytes], folder: Path
 def words(built: run.Built, target: str, options: run.Options, inputs: Path, theirs: Path) -> str:
     """Return a sentence that says whether the library or the kernel is closer to the exact results; "" if unknown.
 
-    inputs, theirs: files of all parameters and of the library's results
+    inputs: a file with all parameters
+    theirs: a file with the library's results
     """
     params, leaves = [p["bytes"] for p in built.manifest["params"]], built.manifest["results"]
     data, other, given, at = inputs.read_bytes(), theirs.read_bytes(), [], 0

@@ -118,7 +118,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
 
     The proof splits positions into mixed-radix digits. In these digits the map of every nest is a bijection onto a box,
     the boxes are disjoint, and together they cover all positions. An update at runtime indices must write each of its
-    elements once; if it is in place, its result is not checked further.
+    elements once. If such an update is in place, the array that it updates is not checked further.
 
     results: the size of each result
     """

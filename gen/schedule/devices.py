@@ -51,7 +51,7 @@ class TileShape:
 
 VECTOR_BITS = 512           # bits of a CPU's vectors: a register of AVX-512
 
-# a vector register consists of parts of 16 bytes, within which instructions of x86 and ARM interleave elements
+# bytes of a part of a vector register; instructions of x86 and ARM interleave elements only within such parts
 PIECE = 16
 LINE = 64                   # bytes of a CPU's cache line
 PIECES = LINE // PIECE
@@ -653,8 +653,9 @@ class SortGpuNumbers:
 class TableNumbers:
     """Numbers for functions of 16-bit elements that are looked up in a table."""
 
-    # Minimum number of instructions for 16 elements with which a table is faster. (Time with a table relative to time
-    # without: logarithm, 30 instructions, 0.86 in C and 1.03 on PoCL; six products and sums, 36 instructions, 0.43.)
+    # A table is faster if a function takes at least this number of instructions for 16 elements. (Time with a table
+    # relative to time without: logarithm, 30 instructions, 0.86 in C and 1.03 on PoCL; six products and sums, 36
+    # instructions, 0.43.)
     cost: int = 32
     elements: int = 1 << 20             # for this many elements, a table saves more time than filling it takes
 
@@ -695,8 +696,8 @@ class TransposeCpuNumbers:
 class TransposeLinesNumbers:
     """Numbers for transposes on a CPU that merge cache lines from successive tiles (gen/heroes/transpose_lines.py)."""
 
-    # desired number of work-items per core. If there are fewer, each computes fewer rows and columns. There should not
-    # be more, because each work-item begins with a partial cache line.
+    # desired number of work-items per core. If there would be fewer, each work-item computes fewer rows and columns.
+    # There should not be more, because each work-item begins with a partial cache line.
     items: int = 8
     columns: int = 256                  # columns of a work-item; its partial cache lines take 16 KiB
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
@@ -780,8 +781,8 @@ class RowsCpuNumbers:
     block: int = 32 << 10
     # maximum bytes of the values that a work-item's stages keep for later stages, because these values are on its stack
     kept_bytes: int = 256 << 10
-    # A stage that writes no rows prefetches one cache line per `prefetch_cost` instructions on registers, which hide
-    # the prefetch.
+    # A stage that writes no rows prefetches one cache line per `prefetch_cost` instructions on registers. The prefetch
+    # costs no time while these instructions execute.
     prefetch_cost: int = 6
 
 
@@ -888,7 +889,7 @@ class LoopGpuNumbers:
     """Numbers for the loop hero on a GPU."""
 
     threads: int = 128                  # threads of a block
-    unit_threads: int = 512  # minimum number of threads for each multiprocessor before a thread gets several elements
+    unit_threads: int = 512  # a thread gets several elements only if each multiprocessor has this number of threads
 
 
 @dataclass(frozen=True)
@@ -935,7 +936,7 @@ class TransposeGpuNumbers:
     # read a row of the tile (128 bytes of 4-byte elements), even on devices whose wavefronts have 64 threads.
     tile_side: int = 32
     tile_threads: int = 32              # the number of threads of a block is a multiple of this number
-    run_lines: int = 8  # minimum number of tiles along a dimension for which a mostly empty last tile is accepted
+    run_lines: int = 8  # a mostly empty last tile is accepted only if a dimension has at least this number of tiles
 
     # 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later
     banks: int = 32                     # banks of shared memory

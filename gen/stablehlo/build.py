@@ -203,9 +203,7 @@ class Builder(ABC):
         computation.root = returned[0] if len(returned) == 1 else self.tuple(scope, returned, end)
 
     def combiner(self, op: Op, number: int, scope: Scope, name: str) -> Computation:
-        """Return the computation of a region that takes scalars or arrays and reads nothing from outside but
-        constants.
-        """
+        """Return the computation of a region that takes scalars or arrays and reads only constants from outside."""
         region = op.regions[number]
         inner = self.inner(op, region, scope, name)
         for argument in region.arguments:

@@ -132,7 +132,7 @@ class Vector:
 
     element, lanes, bytes: type and number of its elements, and its size.
     mask, mask_element: the vector type of its comparisons, and that type's element.
-    words: the names of the functions on the vector that the text uses.
+    words: the names of the functions on this vector type, if the text uses them.
     """
 
     name: str
