@@ -2,8 +2,8 @@
 Maps are compared by meaning, not by text.
 
 A map is right if a line of the output for the same instruction, direction and operand has the same domain and values.
-A runtime variable is right if an `rt` line names the instruction that the variable is read from. Two of XLA's maps
-are wrong; WRONG has the correct maps.
+A runtime variable is right if an `rt` line names the instruction that the variable is read from. One map of
+XLA's tests and one of its documents are wrong; WRONG and WRONG_DOCUMENT have the correct maps.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gen import algebra
 
 # XLA's map is wrong: gather clamps its starts, so rows 33 to 41 of the iota read row 32 of the operand.
 WRONG = {("FusionWithRTVarsSimplification_Iota#0", 0): "(d0, d1, d2) -> (min(d0, 32), 0), domain: d0 in [0, 41], d1 in [0, 0], d2 in [0, 0]"}
-# The document's map is wrong in two ways: p1 is f32[4,256,64], so the last index of the output is d2; and d1 is
-# contracted, but its bound is 255 where the output has 64.
+# The document's map from p1, f32[4,256,64], to the output is wrong: its last result is d1. But d1 is contracted and goes
+# to 255, so the last result is d2, which goes to 63.
 WRONG_DOCUMENT = {("Dot", "p1 -> output"): "(d0, d1, d2)[s0] -> (d0, s0, d2), domain: d0 in [0, 3], d1 in [0, 255], d2 in [0, 63], s0 in [0, 127]"}
 
 
@@ -258,7 +258,7 @@ def test_fusions(tmp_path: Path) -> None:
 
 
 def test_where_elements_are_parts_of_others(tmp_path: Path) -> None:
-    """A bitcast that changes the number of elements has no map of elements. A bitcast that keeps the number has one."""
+    """A bitcast that changes the number of elements has no indexing map. A bitcast that keeps the number has a map."""
     lines = indexing("f {\n  a = f32[4] parameter(0)\n  b = u8[16] bitcast(a)\n  ROOT c = s8[4,4] bitcast(b)\n}\n", tmp_path)
     assert {line.map for line in lines if line.instruction in "bf" and line.direction in ("output->operand", "operand->output")} == {"UNDEFINED"}
     assert all("d0 * 4 + d1" in text for text in maps(lines, "c", ("output->operand",)))

@@ -39,7 +39,8 @@ TARGETS = ("opencl", "cuda", "c")
 MOST_BYTES = 1 << 20    # maximum size of all buffers of a kernel together, in bytes; larger kernels are not drawn
 EACH = 12              # number of mutants that are drawn from a kernel at a time
 SEMANTICS = 1           # maximum number of those mutants of a kernel for which gen certify also proves semantics
-# If the proof of the unchanged kernel's semantics takes more processor time, its mutants are judged without semantics.
+# maximum processor time in seconds for proving the unchanged kernel's semantics; mutants of a slower kernel are judged
+# without semantics
 SECONDS = 0.5
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
 NO_FAULTS = ("elements", "accesses", "values", "nothing")

@@ -332,8 +332,8 @@ do {
 ])
 def test_a_guess_before_a_compare_and_swap(was: str, now: str, kind: str) -> None:
     """A plain read `*w` before a loop around atomicCAS is no race, because atomicCAS checks the value that was read.
-    Any other plain access to an element with an atomic access is refuted as a race, even the same read if it is written
-    `w[0]`.
+    Any other plain access to an element that is also accessed atomically is refuted as a race. So is the same read if
+    it is written `w[0]`.
     """
     assert not was or was in CAS
     found = verdict("cuda", CUDA_IDS + CAS.replace(was, now, 1), in_place=True)

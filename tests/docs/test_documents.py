@@ -141,8 +141,8 @@ def test_gelu() -> None:
     for th_x, bl_x, vec in [(0, 0, 0), (127, 12287, 7), *((3 * k % 128, 7919 * k % 12288, k % 8) for k in range(500))]:
         at = th_x * 8 + bl_x * 1024 + vec
         assert algebra.evaluate(index, th_x, bl_x, vec) == (at // 2097152, at // 4096 % 512, at % 4096)
-    # the read and the write have the same flattened map; each vector is read before the loop over its elements, which is
-    # unrolled, and written after this loop
+    # The read and the write have the same flattened map. A vector is read before the unrolled loop over its elements, and
+    # written after this loop.
     flattened = explain(GELU, "flatten")
     assert found(r"^  read p0: (.*)$", flattened) == found(r"^  write r0: (.*)$", flattened) == position
     vectors = explain(GELU, "vectorize")

@@ -371,7 +371,7 @@ def test_examples_are_named() -> None:
 
 
 def test_changes() -> None:
-    """The page of changes names the version of each header, the newest day first."""
+    """The page of changes names the version of each header. Its days are in order, the newest first."""
     changes = (ROOT / "gen" / "changes.md").read_text()
     days = re.findall(r"^## (\S+)$", changes, re.M)
     assert days == sorted(days, reverse=True) and "(gen/changes.md)" in TEXT
