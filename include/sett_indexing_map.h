@@ -511,7 +511,7 @@ SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_ma
  *     exact[i]:  1 if result i takes the values lo and hi.
  *     count:     the number of distinct images, or -1; reason says why.
  *     product:   1 if the image is the product of the sets lo, lo + modulus, .., hi of all results. Each set is then exact.
- * Law: count, unless it is -1, equals that of an enumeration, and the product contains exactly the enumerated images.
+ * Law: count is -1 or the number of images that an enumeration finds, and the product contains exactly the enumerated images.
  *     (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]     [0, 24] x [0, 21] by 3, 200 points */
 typedef struct sett_map_footprint {
   int results;
@@ -736,7 +736,7 @@ SETT_INLINE sett_map_interval settp_map_interval_divide(sett_map_interval r, int
   return r;
 }
 
-/* Write the interval of the integers x with x + y in r for some y in `other`. Return 0 if it overflows or `other` is not bounded. */
+/* Write the interval of the integers x such that x + y is in r for some y in `other`. Return 0 if a bound overflows, or if `other` is not bounded. */
 SETT_INLINE int settp_map_interval_less(sett_map_interval r, sett_map_interval other, sett_map_interval *out) {
   return other.lo != INT64_MIN && other.hi != INT64_MAX && !settp_map_add(r.lo, settp_map_neg(other.hi), &out->lo) &&
          !settp_map_add(r.hi, settp_map_neg(other.lo), &out->hi);
@@ -3464,7 +3464,7 @@ SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   }
 }
 
-/* Return 1 if l is in [lo, hi] at all further samples. This is checked before a proof is searched. */
+/* Return 1 if l is in [lo, hi] at all SETTP_MAP_MORE further points. This is checked before a proof is searched. */
 SETT_INLINE int settp_map_more_within(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
   int64_t v[SETTP_MAP_SAMPLES];
   int j, part;
@@ -4810,8 +4810,8 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_FLOORDIV, a, b), 1, 0);
 }
 
-/* Return l - k * x, with the number k that cancels the first term of x, and write it to *k. Return SETTP_MAP_NONE unless this removes every term of x
- * from l and adds none. */
+/* Return l - k * x. *k receives the number k for which this cancels the first term of x. Return SETTP_MAP_NONE unless the subtraction removes every
+ * term of x from l and adds none. */
 SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x, int64_t *k) {
   settp_map_term lead;
   int64_t own;
@@ -4858,8 +4858,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_rest(settp_map_engine *e, i
 /* ---- bits: forms that are linear over the field with two elements ----
  * A source is a form whose bits cannot be written by bits of other forms: a variable, a quotient by a number that is no power of two, or a sum with
  * carries. Source bit j is bit j of the values of a source, in two's complement; source bit SETTP_MAP_BIT_SIGN is the sign.
- * A bit is the number 2 * set + n. It stands for n plus the sum of a set of source bits, modulo 2. Set 0 is the empty set, so bits 0 and 1 are the
- * constants 0 and 1. */
+ * A bit is stored as the number 2 * set + n, where `set` is the number of a set of source bits, and n is 0 or 1. The bit is n plus the sum of this set,
+ * modulo 2. Set 0 is the empty set, so bits 0 and 1 are the constants 0 and 1. */
 
 enum {
   SETTP_MAP_BITS_MAX = 512,
@@ -5135,7 +5135,7 @@ SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int
   return 1;
 }
 
-/* Return the number nearest to 0 that has the same low 64 - place bits as k. */
+/* Return the number nearest to 0 whose lowest 64 - place bits are those of k. */
 SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
   return settp_map_floor((int64_t)((uint64_t)k << place), (int64_t)1 << place);
 }
@@ -5223,7 +5223,7 @@ SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_
   return l;
 }
 
-/* Read the bits of a form's values. `whole`: unknown bits become a source; otherwise they are left out. */
+/* Read the bits of a form's values. If `whole` is set, bits that cannot be read become bits of a source; otherwise they are left out. */
 SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int depth, settp_map_reading *out) {
   settp_map_bit_term term[SETTP_MAP_BIT_TERMS];
   int count = 0, limit = SETTP_MAP_BITS_KNOWN, wide = 0, j;
@@ -5436,7 +5436,8 @@ SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const
   return ok;
 }
 
-/* Return 1 if the atom of term i of l also occurs in the dividend of a quotient in l. Both together may be a digit, so the term must not be split. */
+/* Return 1 if the atom of term i of l also occurs in the dividend of a quotient in l. The term and the quotient may then be parts of one digit, so the
+ * term must not be split. */
 SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int32_t i) {
   int32_t atom = e->term[e->lin[l].first + i].atom, j;
   for (j = 0; j < e->lin[l].count; ++j) {
@@ -7069,7 +7070,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
       if (count > 1 || (turned && alone)) break;
     }
     if (fields < 1 || first >= fields) continue;
-    /* `some` keeps only bits lo to hi - 1, which these fields cover; a bit that no field covers may be the constant 1 */
+    /* `some` is the value without the bits outside lo to hi - 1; these fields cover the bits lo to hi - 1 */
     some = r;
     number = 0;
     for (j = 0; j < r.width; ++j)
@@ -7122,7 +7123,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
     if (n > 1 << 20 || node->op == SETTP_MAP_VAR) return n + 1;
     if (node->op == SETTP_MAP_CONST) return n + (node->value < 0 ? 2 : 1);
     if (node->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k)) {
-      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* 5 - x has a single sign: do not count that of -x again */
+      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* 5 - x has one sign, like 5 + x: add none for -x */
     } else if (node->op == SETTP_MAP_ADD) {
       const settp_map_node *right = settp_map_at(arena, b);
       if (right->op == SETTP_MAP_CONST) {
@@ -7813,9 +7814,9 @@ SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int6
   settp_map_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
 }
 
-/* C5: narrow a variable by a constraint p in [lo, hi], where p = t * (k * y + b - m * q) with q = floor((k * y + b) / m) is t times a remainder of
- * this variable. If only one residue of the variable is possible, it becomes its residue class. If several are, its bounds move to values with such a
- * residue. */
+/* C5: narrow a variable by the constraint that p is in [lo, hi], for p = t * (k * y + b - m * q) with q = floor((k * y + b) / m). p is t times a
+ * remainder of the variable, and y is the variable's atom. If only one residue of the variable is possible, it becomes the variable's residue class. If
+ * several residues are possible, the bounds of the variable move to values with such a residue. */
 SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   settp_map_term y, q;
   int32_t f;
@@ -8579,7 +8580,7 @@ typedef struct settp_map_asked {
   int constraints;
 } settp_map_asked;
 
-typedef struct settp_map_carry { /* State that one round of simplify passes to the next. */
+typedef struct settp_map_carry { /* The state that one round of simplify passes to the next. */
   int32_t work;                  /* number of forms that may still be made; also 0 if the result cannot change again */
   int done, found, xors;
   int64_t *points;
@@ -9183,7 +9184,8 @@ SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, c
   return 1;
 }
 
-/* Return 1 if a map may have a matrix: it contains xor, or a sum modulo a power of two, and no other divisor. */
+/* Return 2 if a map contains a xor. Return 1 if it contains a sum modulo a power of two, no xor, and only divisors that are powers of two. Otherwise
+ * return 0: the map has no matrix. */
 SETT_INLINE int settp_map_of_bits(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -9390,7 +9392,8 @@ SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *va
   return code;
 }
 
-/* Return 1 if `code`, the result of settp_map_code_at, is 1. Otherwise set the results to 0 and return 0, with the error if there is one. */
+/* Return 1 if `code`, the result of settp_map_code_at, is 1. Otherwise set the results to 0 and return 0. *error receives the error, or 0 if there is
+ * none. */
 SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
   int i;
   for (i = 0; i < count && code != 1; ++i) results[i] = 0;
@@ -9564,8 +9567,8 @@ SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   return code == 1 ? 1 : it.state == 2 ? 0 : -1;
 }
 
-/* Return the number of variables of an expression that are marked in `used`. With `mark`, mark all its variables and return the number of those that
- * were not marked before. */
+/* Return the number of variables of an expression that are marked in `used`. If `mark` is set, mark all variables of the expression instead, and return
+ * the number of those that were not marked before. */
 SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark,
                                          int *full) {
   size_t keep = arena->top;
@@ -10330,7 +10333,7 @@ SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation 
   return 1;
 }
 
-/* Write candidates for the weight of the next digit, in ascending order, and return their number. They are the greatest common divisors of each two
+/* Write candidates for the weight of the next digit, in ascending order, and return their number. They are the greatest common divisors of all pairs of
  * coefficients. A quotient q = F / c counts with two coefficients: its own, and the one that it has after a digit t * (F - c * q) is removed. */
 SETT_INLINE int settp_map_digit_weights(const settp_map_engine *e, int32_t l, int64_t *weight, int room) {
   enum { SETTP_MAP_MOST_PARTS = 24 };
@@ -11060,8 +11063,8 @@ SETT_INLINE int64_t settp_map_lin_change(settp_map_engine *e, int32_t l, int v, 
   return sum;
 }
 
-/* Return 1 if the only result of a map on a box takes every value of its residue class modulo m between its ends: when a variable changes by 1, the
- * result changes by at most m. */
+/* Return 1 if the only result of a map on a box has no gaps: it takes every value of its residue class modulo m between its ends. This holds if the
+ * result changes by at most m when a variable changes by 1. */
 SETT_INLINE int settp_map_has_no_gaps(sett_map_arena *arena, sett_map map, int64_t m) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;

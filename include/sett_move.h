@@ -790,8 +790,8 @@ SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_
   }
 }
 
-/* Return a lower bound on the number of steps of any plan for this warp. A lane receives at most one word per step and must receive all elements
- * that it lacks. A lane sends at most one word per step and must send all elements that others lack and only it has. */
+/* Return a lower bound on the number of steps of any plan for this warp. A lane receives at most one word per step, and must receive all elements that
+ * it lacks. A lane sends at most one word per step. It must send each element that it alone has and another lane lacks. */
 SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *words, int warp) {
   int32_t *wanted = settp_move_ints(work, work->elements, 0);
   int alone[SETT_MOVE_LANES_MAX], d, i, bound = 0, parts = work->parts;
@@ -1373,8 +1373,8 @@ SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int
   return 1;
 }
 
-/* Write a C expression that equals given[t] in thread t: an expression of settp_move_bits in the lane or thread number, or a read of a table.
- * Where given[t] is negative, the value does not matter. */
+/* Write a C expression that equals given[t] in thread t. It computes the number from the lane or thread number (settp_move_bits), or reads it from a
+ * table. Where given[t] is negative, the value does not matter. */
 SETT_INLINE void settp_move_value(settp_move_text *text, const int32_t *given) {
   int32_t value[SETT_MOVE_THREADS_MAX];
   uint64_t wide[SETT_MOVE_THREADS_MAX];
