@@ -366,10 +366,10 @@ SETT_PUBLIC int sett_map_points_next(sett_map_points *points);
 SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
 /* sett_map_with_xor returns the simplified map in which sums of bits modulo 2 are written as xor, even if map has no xor.
  *     (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), ..
- * sett_map_without_xor returns the simplified map with every a xor b written as a sum, for programs that cannot read xor. A bit j in which both a and
- * b vary becomes 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2). Adjacent bits in which only one of them varies become one quotient or remainder.
- * The sums are not simplified again. Error OVERFLOW: an operand of a xor has no bounds or bounds beyond [-2^62, 2^62 - 1], or a xor of xors has more
- * than 32 operands.
+ * sett_map_without_xor returns the simplified map with every a xor b written as a sum, for programs that cannot read xor. A bit j in which both a and b
+ * vary becomes 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2). Adjacent bits in which only a varies, or only b, become one quotient or remainder. The
+ * sums are not simplified again. Error OVERFLOW: an operand of a xor has no bounds or bounds beyond [-2^62, 2^62 - 1], or a xor of xors has more than
+ * 32 operands.
  * Law L16. */
 SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
@@ -385,7 +385,7 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 
 /* ---- variables ---- */
 
-/* Return the simplified map in which every range s that has a constraint s mod k = r is replaced by k * s + r, and the constraint is removed. Other
+/* Return the simplified map in which every range s with a constraint s mod k = r is replaced by k * s + r. This constraint is removed; other
  * constraints stay. If a range has several such constraints, they are first joined by the Chinese remainder theorem.
  * Law: rescale(m)(.., s, ..) = m(.., k * s + r, ..), and the ranges keep their order.
  *     ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
@@ -819,7 +819,7 @@ SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a,
           r = settp_map_interval(settp_map_floor(a.lo, b.lo), settp_map_floor(a.hi, b.lo));
         return r;
       }
-      /* the magnitude of a quotient is at most that of its dividend, except where -1/2 is rounded down to -1, or up to 1 for a negative divisor */
+      /* the magnitude of a quotient is at most that of its dividend, also after rounding, because the dividend is an integer */
       if (b.lo < 0 && b.hi > 0) {
         int64_t n;
         if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
@@ -2331,7 +2331,7 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
       const char *name = sett_map_name(map, i, buffer);
       size_t length = settp_map_length(name);
       char *longer;
-      /* variable i needs another name if an earlier variable has its name, or if it and a later variable have the same default name */
+      /* variable i needs another name if an earlier variable has the same name, or if a later variable has the same default name */
       for (j = 0; j < n; ++j)
         if (j != i && (j < i || !variable[i].name) && settp_map_equal_text(sett_map_name(map, j, other), name)) break;
       if (j == n || (!variable[i].name && j > i && variable[j].name)) break;
@@ -2578,7 +2578,7 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   int32_t estimate;     /* remembered result of settp_map_estimate; 0: not computed */
   int32_t plain;        /* remembered result of settp_map_terms_estimate; 0: not computed */
   unsigned char affine; /* result of settp_map_lin_affine: 1 yes, 2 no, 0 not computed */
-  /* 1 while this form is printed: if it occurs inside itself, it is printed without fields (P7) */
+  /* 1 while this form is printed: inside its own print, it is printed without fields (P7) */
   unsigned char printing;
   unsigned char op;   /* the first operation of the map that has this form, or 0 if P12 ignores it */
   int64_t lo, hi;     /* the interval of the form, if it was computed */
@@ -3193,8 +3193,8 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
   return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* Term i of the form `a` is k * floor(F / m). Return the set of the other terms that can be moved into the quotient, one bit each. A term k * x can
- * be moved, because k * floor(F / m) + k * x = k * floor((F + m * x) / m). Return 0 if `a` has more than 64 terms. */
+/* Term i of the form `a` is k * floor(F / m). Return the set of the other terms of `a` that can be moved into this quotient; bit j stands for term j. A
+ * term k * x can be moved, because k * floor(F / m) + k * x = k * floor((F + m * x) / m). Return 0 if `a` has more than 64 terms. */
 SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, int32_t i, settp_map_form form) {
   const settp_map_term *t = e->term + e->lin[a].first;
   int32_t j, count = e->lin[a].count;
@@ -5398,8 +5398,8 @@ typedef struct settp_map_lattice {
   int leaves, meets;
 } settp_map_lattice;
 
-/* N2: add a minimum to a lattice. If one of two minima has all leaves of the other, only the one with fewer leaves stays, because it is the larger.
- * Return 0 if there are too many minima. */
+/* N2: add a minimum to a lattice. If one of two minima has all leaves of the other, only the one with fewer leaves stays, because it is never smaller
+ * than the other. Return 0 if there are too many minima. */
 SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
   int i, n = 0;
   for (i = 0; i < x->meets; ++i)
@@ -6079,9 +6079,9 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
 /* Return the number of symbols that a factor adds to a summand. Its sign does not count, because it is the sign between the summands. */
 SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
 
-/* P3: return a form that is equal to l modulo m and has a shorter print. It is found by changing coefficients of l by multiples of m, so that a
- * quotient q = floor(F / c) and terms of F become t * (F - c * q), which is printed as t * (F mod c). Return l if no such form is found, or if l has
- * more than SETTP_MAP_MOST_TERMS terms. */
+/* P3: return a form that is equal to l modulo m and has a shorter print. Coefficients of l are changed by multiples of m, so that l contains a digit t
+ * * (F - c * q) with q = floor(F / c). The digit is printed as t * (F mod c). Return l if no such form is found, or if l has more than
+ * SETTP_MAP_MOST_TERMS terms. */
 SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_t m) {
   enum { SETTP_MAP_MOST_TERMS = 5 };
   int32_t rest = l, digits = settp_map_lin_constant(e, 0), best, i, j, f, more, left, q = 0, nodes = 0, own[2];
@@ -6650,7 +6650,7 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
   return best;
 }
 
-/* P6: print k * (a * b) as k / m * ((m * a) * b) if m * a is shorter than `a`, where m is the modulus of a variable x = m * y + r in `a`. Each factor
+/* P6: print k * (a * b) as k / m * ((m * a) * b) if m * a is shorter than `a`. Here, m is the modulus of a variable x = m * y + r in `a`. Each factor
  * of a product is tried as `a`. Return 0 if no print is shorter. */
 SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
@@ -7524,7 +7524,7 @@ SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, in
   divisor = e->lin[b].count ? 0 : e->lin[b].constant;
   node = settp_map_at(e->arena, *expr);
   same = node->op == e->lin[l].op && settp_map_is_constant(e->arena, settp_map_b(node), &k) && k == divisor;
-  /* skip this if *expr already is this quotient or the result would be longer, because printing the operands takes time */
+  /* skip this if *expr already is this quotient, or if the result would be longer: printing the operands takes time */
   if ((same && node->op == SETTP_MAP_FLOORDIV) || settp_map_estimate(e, a) + settp_map_estimate(e, b) > nodes + 8)
     return nodes;
   if (e->lin[l].op == SETTP_MAP_MOD && !same && divisor > 0) a = settp_map_lin_aligned(e, a, divisor);
@@ -8237,8 +8237,8 @@ SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n,
   return n;
 }
 
-/* For l = g * B + k + y, where y is s times the form r, return B + floor((k + y) / g) if this quotient is the same for all y in [low, high].
- * Otherwise return SETTP_MAP_NONE. */
+/* For l = g * B + k + y, where y is s times the form r: return B + floor((k + y) / g) if floor((k + y) / g) is the same number for all y in [low,
+ * high]. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low,
                                       int64_t high) {
   int32_t rest = settp_map_lin_mix(e, l, 1, r, -s, 0);
@@ -8873,8 +8873,8 @@ SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *
   return total;
 }
 
-/* Return 1 if map `a` is smaller than map `b`: it has fewer nodes, or equally many and precedes b in an order that depends only on the expressions.
- */
+/* Return 1 if map `a` is smaller than map `b`. The smaller map is the one with fewer nodes. If the numbers of nodes are equal, it is the first map in
+ * an order that depends only on the expressions. */
 SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, const sett_map *b) {
   int64_t x = settp_map_tree_nodes(arena, a), y = settp_map_tree_nodes(arena, b);
   int i, order = 0;
@@ -9087,8 +9087,8 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
   return m;
 }
 
-/* Let v be the variable whose bit is the pivot of equation i (the one variable bit that no other equation contains). Return the number of the
- * equation whose pivot is bit `place` of v, or -1. */
+/* The pivot of an equation is the one variable bit that no other equation contains. Let the pivot of equation i be a bit of variable v. Return the
+ * number of the equation whose pivot is bit `place` of v, or -1. */
 SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int place) {
   int k;
   for (k = 0; k < m->rank; ++k)
@@ -9547,7 +9547,7 @@ SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) {
   return settp_map_rescale(arena, map, SETT_MAP_RANGES);
 }
 
-/* Return 1 if some point of the box satisfies all constraints, 0 if none does, -1 if none of the tested points does and not all were tested. */
+/* Return 1 if some point of the box satisfies all constraints, and 0 if none does. Return -1 if this is not decided. */
 SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   sett_map_points it;
   int code = 0, count = 0;
@@ -10373,9 +10373,8 @@ typedef struct settp_map_cutting { /* A split of a form: form = k * above + belo
   int *tries;
 } settp_map_cutting;
 
-/* Try to split the form k * above + below of *cut again: multiples of k are moved from `below` to `above`, so that every coefficient of (below -
- * seed) is reduced modulo k, where `seed` is a given form. Return 1 and store the split if the new `below` lies in an interval of at most k
- * values. */
+/* Try another split of the form k * above + below of *cut: move multiples of k from `below` to `above`, so that every coefficient of (below - seed) is
+ * reduced modulo k. `seed` is a given form. Return 1 and store the split if the new `below` lies in an interval of at most k values. */
 SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
   int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
@@ -10415,8 +10414,8 @@ SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut,
   return 0;
 }
 
-/* Call settp_map_try_seeds for the digit of every quotient q = floor(F / c), and for the digit that two quotients of the same form make: with q1 =
- * floor(F / c1), q = floor(q1 / (c / c1)). */
+/* Call settp_map_try_seeds for the digit of every quotient q = floor(F / c). Call it also for the digit that two quotients of the same form make: if q1
+ * = floor(F / c1), then q = floor(q1 / (c / c1)). */
 SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *cut) {
   int32_t q, i, f, g;
   for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
@@ -11503,9 +11502,9 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
   return w == c || (w == -1 && c == 0) ? 0 : run;
 }
 
-/* Return 1 if every group of w values of a variable, counted from lo, is wholly inside or wholly outside the domain of a simplified map. This is
- * proved if the expression of each constraint is start + stride * i at value i of a group, and if no bound of a constraint separates the values of
- * one group. */
+/* Return 1 if every group of w values of a variable, counted from lo, is wholly inside or wholly outside the domain of a simplified map. The proof has
+ * two conditions: at value i of a group, the expression of each constraint is start + stride * i; and no bound of a constraint separates the values of
+ * a group. */
 SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi,
                                        int64_t w) {
   sett_map_mark mark = sett_map_arena_mark(arena);

@@ -329,7 +329,8 @@ HISTORY
 
 /* The operands: A, B, C, the scales of A, the scales of B. */
 enum { SETT_MMA_LHS, SETT_MMA_RHS, SETT_MMA_ACC, SETT_MMA_LHS_SCALE, SETT_MMA_RHS_SCALE, SETT_MMA_OPERAND_COUNT };
-/* The families: three enumerations of IREE (matrix instructions; virtual ones, which IREE makes of other instructions; block-scaled ones), and PTX. */
+/* The families are three enumerations of IREE, and PTX. The enumerations list matrix instructions, virtual instructions (which IREE makes of other
+ * instructions), and block-scaled instructions. */
 enum { SETT_MMA_FAMILY_MMA, SETT_MMA_FAMILY_VIRTUAL, SETT_MMA_FAMILY_SCALED, SETT_MMA_FAMILY_PTX };
 enum {
   SETT_MMA_GROUP_OPAQUE,

@@ -170,7 +170,7 @@ typedef struct sett_move {
   int error;
   int yes, no;
   const char *reason; /* why there is no plan */
-  /* if two numbers (of lanes, warps, ..) differ, so that there is no plan: these numbers; otherwise -1 */
+  /* the two numbers (of lanes, warps, ..) that differ, if this is why there is no plan; otherwise -1 */
   int64_t left, right;
   int32_t element; /* without a plan: an element that `b` needs and `a` does not have, or -1 */
   int thread, reg; /* without a plan: the thread and the register of `b` that need the missing element */
@@ -222,8 +222,8 @@ typedef struct sett_move {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* Return the cheapest plan found that moves elements of `bits` bits from `a` to `b`. A cheaper plan may exist (see "least" in THE MODEL, and LIMITS).
- * The plan points into the memory of the arena, but not to `a` and `b`. The answer is no if `b` needs an element that `a` does not have, or if the
- * numbers of lanes or warps, or the arrays, differ. */
+ * The plan points into the memory of the arena, but not to `a` and `b`. The answer is no if `b` needs an element that `a` does not have, or if `a` and
+ * `b` differ in the numbers of lanes or warps, or in the array. */
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
@@ -1124,8 +1124,8 @@ SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *
     *best = c;
 }
 
-/* Find the cheapest places in shared memory for the elements. Candidates are no padding, padded rows and swizzles, each with every dimension as
- * the contiguous one, and the places that the caller gave, if any. */
+/* Find the cheapest places in shared memory for the elements. The candidates are: no padding, padded rows and swizzles, each with every dimension in
+ * turn as the contiguous one; and the places that the caller gave, if any. */
 SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_shared *shared, settp_move_places *best) {
   settp_move_places c;
   const sett_move_table *a = work->a;
@@ -1316,8 +1316,8 @@ SETT_INLINE void settp_move_table_text(settp_move_text *text, const uint64_t *va
   settp_move_char(text, 1, ']');
 }
 
-/* Write a C expression that equals value[i] where `variable` is i, for i < count: the XOR of a constant and of one number for each bit of the
- * variable that is 1. Return 0, and write nothing, if there is no such expression or `count` is no power of two. */
+/* Write a C expression that equals value[i] where `variable` is i, for i < count. It is the XOR of a constant and, for each bit of the variable that is
+ * 1, of one number. Return 0, and write nothing, if there is no such expression or `count` is no power of two. */
 SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int count, const char *variable) {
   int bits = 0, i, terms = 0;
   int32_t basis[16], constant = value[0];

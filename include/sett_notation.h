@@ -424,9 +424,9 @@ enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NO
  *     FLAT:     (tile, .., rest, ..). */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
-/* If the tiler is a layout, return (LOGICAL) the pair (a, c), where c is the composition of the complement of `a` with the tiler: c has the offset of
- * each copy of `a`. The bound of the complement is size(a) * cosize(tiler). If the tiler is a list of layouts, each mode of `a` is
- * multiplied by its own layout. The forms are those of sett_notation_divide, with `a` as the tile and c as the rest. */
+/* If the tiler is a layout, return (LOGICAL) the pair (a, c). c is the composition of the complement of `a` with the tiler: it has the offset of each
+ * copy of `a`. The bound of the complement is size(a) * cosize(tiler). If the tiler is a list of layouts, each mode of `a` is multiplied by its own
+ * layout. The forms are those of sett_notation_divide, with `a` as the tile and c as the rest. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
 /* Let (a, c) be the product of `a` and the tiler, as in sett_notation_product. Return the layout whose mode i is (mode i of `a`, mode i of c). If `raked`

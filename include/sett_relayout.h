@@ -765,7 +765,8 @@ SETT_INLINE settp_relayout_leaf settp_relayout_remainder(settp_relayout_leaf lea
   return leaf;
 }
 
-/* Join two leaves: *low becomes high * (size of low) + low. Return 0 if the result is not one quotient and remainder of an axis. */
+/* Join two leaves: *low becomes high * (size of low) + low. Return 0 if one division and one remainder cannot compute the result from the index of an
+ * axis. */
 SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_leaf *low) {
   int64_t size = high.size * low->size;
   if (high.count > 1 && low->axis < 0) {
@@ -783,7 +784,7 @@ SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_lea
 }
 
 /* Apply the tiles of a shape to the list of leaves (dimensions in memory) in `side`. Before the call, it has the dimensions in memory without tiles.
- * Return 0 if dimensions that a * combines are not one quotient and remainder of an axis. */
+ * Return 0 if a tile combines dimensions by * that settp_relayout_join cannot join. */
 SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayout_side *side) {
   settp_relayout_leaf group[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, n = side->leaves, tile_at = 0;
