@@ -279,7 +279,7 @@ def _weights(program: Program) -> Dict[str, Any]:
 
 
 def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
-    """Return the results that a traced program has in addition to those of the module."""
+    """Return the results of a traced program that are not results of the module."""
     varying: Set[Array] = set()
     for call in program.calls if on_gpus else ():
         varies = any(array in varying for array in call.operands)

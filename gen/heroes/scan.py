@@ -163,7 +163,7 @@ class ScanWriter:
         return f"{h}_{k}" if len(self.nest.heroes) > 1 else str(k)
 
     def identity(self, h: int, k: int) -> str:
-        """Return the identity of a free combiner, from which parts start."""
+        """Return the value from which parts start: an identity of the combiner, which must be free."""
         return self.d.literal(self.combiners[h].start_of(k), self.types_of(h)[k])
 
     def begin(self) -> Tuple[List[Statement], List[str]]:
@@ -215,7 +215,7 @@ class ScanWriter:
                     self.excess)
 
     def form(self, at: "At", partition: Partition, given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """Return the plan of a step's code."""
+        """Return the plan (form) of a step's code."""
         stores = () if partition is self.nest.inputs else self.nest.partition.roots
         return Form(partition, partition.entry, at.thread, at.schedule, at.box, given=given or {}, stores=stores)
 
@@ -312,9 +312,9 @@ class ScanWriter:
         return extend
 
     def columns_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the elements of a step in a block of columns, and the elements of an additional register that ends at
-        the last column and may overlap the register before it. These elements are None if the columns fill whole
-        registers.
+        """Return two values: the elements of a step in a block of columns, and the elements of an additional register.
+        This register ends at the last column, and may overlap the register before it. Its elements are None if the
+        columns fill whole registers.
         """
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         counts, _ = self.counts()

@@ -118,7 +118,7 @@ class ScanGpuRecord(ScanRecord):
     shuffles: true if lanes of a warp can read each other's registers.
     count: number of steps of `vec` elements for each thread.
     rest_count: number of steps of single elements that follow; in the last step, some threads may have no element.
-    identity: for each carry, the identity of the combiner, from which parts start.
+    identity: for each carry, the value from which parts start, an identity of the combiner.
     join: join(into, before, x) returns the C lines of into = f(before, x), for the combiner f. A {} in a name stands
         for the id of each carry.
     """

@@ -56,8 +56,8 @@ class SortedRuns:
 
 
 def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
-    """Return the sorted runs of a row of `size` elements after the first kernel, which sorts tiles of `tile` elements,
-    and after each further kernel, which merges pairs of runs. Runs are cut to `kept` elements.
+    """Return the sorted runs of a row of `size` elements after each kernel. The first kernel sorts tiles of `tile`
+    elements. Each further kernel merges pairs of runs. Runs are cut to `kept` elements.
     """
     tiles = -(-size // tile)
     length = min(tile, kept)

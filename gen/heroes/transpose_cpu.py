@@ -62,8 +62,9 @@ def inlined(nest: Nest) -> Nest:
 
 
 def takes(nest: Nest, context: Context) -> bool:
-    """Return true if register tiles can hold the nest's elements (each is one or more whole bytes), no result
-    overwrites an operand, and the loop hero does not interleave registers for this nest.
+    """Return true if a nest may use tiles. Tiles cannot hold packed elements, floats of at most 8 bits, or complex
+    numbers. A step of the nest must be free to write before it has read everything. The nest must not be distributed
+    over GPU threads. The loop hero must not interleave registers for this nest.
     """
     return not (nest.reads_first or (nest.layout and not context.device.cpu)
                 or touches(nest,
@@ -131,8 +132,8 @@ def joins(space: IterationSpace) -> bool:
 
 
 def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
-    """Return the number of elements that are adjacent in all accesses and are moved as one element of at most 64 bits,
-    and the iteration space of these wider elements.
+    """Return two values: the number of adjacent elements that are moved as one wider element of at most 64 bits, and
+    the iteration space of these wider elements. The elements must be adjacent in all accesses.
     """
     size, joined = space.sizes[-1], 1
     while size % (2 * joined) == 0 and all(a.strides and a.strides[-1] == 1 and a.width * joined < 8
@@ -185,7 +186,7 @@ class Frame:
 
     def position(self, of: "Dict[int, str]") -> str:
         """Return a position in memory as a map expression. of: for each dimension, its index as a map expression.
-        Dimensions that form the rows (or lanes) have a common index, given at the first of them.
+        Dimensions that together form the rows (or lanes) have one index, which `of` has for the first of them.
         """
         terms, weights = [], self.space.weights()
         for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):

@@ -231,8 +231,8 @@ class TransposeLinesWriter:
         return algebra.simplify(f"({', '.join(box)}) -> ({' + '.join(texts)}), domain: {', '.join(domain)}")
 
     def begin(self, flat: str, row: str, edge: bool) -> str:
-        """Return the map to the first element of a tile. edge: true for the tile that is moved back to the last
-        columns.
+        """Return the map from a tile (the work-item's coordinates and the numbers of the tile) to the position of its
+        first element in an array. edge: true for the tile that is moved back to the last columns.
         """
         side = self.form.side
         more = {**({} if edge else {"block": self.blocks, "j": self.form.columns // side}), "k": self.strips}
@@ -332,8 +332,8 @@ class TransposeLinesWriter:
         return index, [name for name, _ in counts], blocks
 
     def start(self) -> str:
-        """Return the map to the offset within a cache line at which a work-item's matrix begins; "" if all matrices
-        have the same offset.
+        """Return the map from a work-item to the offset within a cache line at which its matrix begins; "" if all
+        matrices have the same offset.
         """
         if len(self.starts) == 1:
             return ""

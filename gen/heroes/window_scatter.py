@@ -1,5 +1,5 @@
-"""The window scatter hero (kernel emitter) on CPUs: each window has selected one element of the result, with which the
-window's source is combined (the second half of select-and-scatter).
+"""The window scatter hero (kernel emitter) on CPUs: each window has selected one element of the result, and the
+window's source is combined with this element (the second half of select-and-scatter).
 
 This hero takes windows along the contiguous dimension, where adjacent lanes of a vector would belong to different
 windows. Work-items share the result along its outermost dimension. Each work-item fills its part with the initial

@@ -154,8 +154,8 @@ def _overflow(dtype: Dtype) -> int:
 
 
 def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
-    """Return the bit pattern nearest to a value >= 0, ties to even. A value that rounds beyond the largest finite one
-    gives the pattern of `_overflow`.
+    """Return the bit pattern nearest to a value >= 0, ties to even. Return the pattern of `_overflow` if the value
+    rounds to more than the largest finite value.
     """
     if value == 0:
         return quiet_nan(dtype.name) if dtype.style == "scale" else 0

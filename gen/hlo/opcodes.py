@@ -44,7 +44,7 @@ class Elementwise:
     result: str = "operand"
     # kinds of operand 0 for which there are kernels; "": all in `takes`
     kernels: str = ""
-    # the op's attributes by name, with the way in which the parser reads the value
+    # for each attribute of the op, a word that tells the parser how to read the value
     attributes: Mapping[str, str] = field(default_factory=dict)
     # optional attributes
     optional: Tuple[str, ...] = ()

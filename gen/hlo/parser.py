@@ -27,7 +27,7 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 # headings of the source tables, which are numbered lines between the module's header and its computations
 _SOURCES = re.compile(
     r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
-# the start of a module in a file with several
+# the start of a module, in a file with several modules
 MODULE = re.compile(r"HloModule\s+%?([A-Za-z0-9_.\-]+)")
 # the start of a jaxpr, which JAX prints by default
 _JAXPR = re.compile(r"\s*(\{ lambda\b)")

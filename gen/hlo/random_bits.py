@@ -47,7 +47,7 @@ def random_bits(x: Expander, instruction: Instruction) -> Instruction:
 
 
 def _number(x: Expander, state: Instruction, number: int) -> Instruction:
-    """Return element `index` of the state, as a scalar."""
+    """Return element `number` of the state, as a scalar."""
     return x.reshape(x.slice(state, 0, number, number + 1), ())
 
 
@@ -70,8 +70,8 @@ def _counters(x: Expander, start: Instruction, dims: "Tuple[int, ...]") -> Instr
 
 def _threefry(x: Expander, key: Instruction, counter: Instruction, dims: "Tuple[int, ...]",
               bits: int) -> "Tuple[Instruction, Instruction]":
-    """Return two values: the random elements, and the advanced counter. If `bits` is less than 64, an element is a
-    32-bit word of which the low `bits` bits are used.
+    """Return two values: the random elements, and the advanced counter. If `bits` is less than 64, elements are 32-bit
+    words, and the caller uses their low `bits` bits.
     """
     along, blocks = 0, dims
     if bits < 64:
@@ -112,7 +112,7 @@ def _threefry_blocks(x: Expander, key: Words, words: Words) -> Words:
 def _philox(x: Expander, key: Instruction, counter: "Tuple[Instruction, Instruction]", dims: "Tuple[int, ...]",
             bits: int) -> "Tuple[Instruction, List[Instruction]]":
     """Return two values: the random elements, and the low and high half of the advanced counter. If `bits` is less than
-    64, an element is a 32-bit word of which the low `bits` bits are used.
+    64, elements are 32-bit words, and the caller uses their low `bits` bits.
     """
     count, per = math.prod(dims), 2 if bits == 64 else 4
     blocks = -(-count // per)

@@ -99,7 +99,9 @@ def _step(body: Computation, number: int) -> Optional[int]:
 
 
 def _end(loop: Instruction, body: Computation, side: Instruction, condition: Computation) -> Optional[int]:
-    """Return the value that the counter is compared with, a constant or an unchanged element of the state, or None."""
+    """Return the integer that the counter is compared with; None if it is not known. It is a constant, or an element of
+    the state that begins as a constant and never changes.
+    """
     number = _carried(side, condition)
     if number is None:
         return _integer(side)

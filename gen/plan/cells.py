@@ -103,8 +103,8 @@ def along(convolution: Instruction, k: int) -> Along:
     def position(place: int, tap: int) -> int:
         return place * stride + tap * dilation - window.low[k]
 
-    # For each of the first `every` places, `first` has the first tap that is not over a hole, or the number of taps if
-    # all are over holes. From this tap on, one of every `taps_every` taps is not over a hole.
+    # For each of the first `every` places, `first` has the first tap that is not over a hole. From this tap on, one of
+    # every `taps_every` taps is not over a hole. If all taps are over holes, `first` has the number of taps.
     first = [next((tap for tap in range(min(taps_every, window.size[k])) if position(place, tap) % holes == 0),
                   window.size[k]) for place in range(min(every, places))]
     for place in range(places):

@@ -37,8 +37,7 @@ class SideBySide(NamedTuple):
 class Concatenate(Nest):
     """A concatenation as one nest, and as one nest for each operand (`parts`).
 
-    together: true if each part can be written efficiently by a loop of its own, because the part is contiguous in the
-        output, or because it fills whole cache lines.
+    together: true if a loop of its own can write each part efficiently (`_Piece.together`).
     rows: the columns that each part fills in the rows of the output, if some parts do not fill whole cache lines; else
         None.
     """

@@ -197,9 +197,10 @@ def lost(nest: Nest) -> "List[Instruction]":
 
 
 def tiled(nest: Nest, strip: int = 0) -> Nest:
-    """Return the nest as a nest of register tiles or of shared-memory tiles, or as a small product. Return the nest
-    unchanged if it does not contain exactly one product that gen/plan/products.py has arranged for tiles, if the
-    product's operands do not move by constant strides, or if the epilogue has a type that vectors cannot hold.
+    """Return the nest as a nest of register tiles or of shared-memory tiles, or as a small product. If a condition does
+    not hold, return the nest unchanged. The nest must contain exactly one product that gen/plan/products.py has
+    arranged for tiles. The product's operands must move by constant strides. Vectors must be able to hold the types of
+    the epilogue.
 
     strip: the number of elements of a strip, if the product writes or reads strips of an array (gen/plan/strips.py);
     else 0.
@@ -605,8 +606,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
     """Return the outer digits, so that rows of a tile may run over the positions of a window (places). The digit that
-    counts the places is merged with the digit after it, if that is a short digit of rows, and if no other digit of rows
-    is longer than the merged digit. every: for each window, the distance between neighbouring places of a cell.
+    counts the places may be merged with the digit after it. The latter must be a short digit of rows, and no other
+    digit of rows may be longer than the merged digit. every: for each window, the distance between neighbouring places
+    of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size

@@ -156,11 +156,10 @@ def in_words(space: IterationSpace, lines: bool = False) -> bool:
 
 
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """Return the number n of rows that are interleaved in some arrays (an array contains element 0 of all n rows, then
-    element 1 of all rows, ..) and stored one after another in the other arrays. Return 1 if there are no such rows.
+    """Return the number n of rows that some arrays interleave and other arrays store one after another. An interleaved
+    array contains element 0 of all n rows, then element 1 of all rows, and so on. Return 1 if there are no such rows.
 
-    An array may also be of neither kind, if it is only read, at one position for a whole row. lines: passed to
-    `in_words`.
+    An array may be of neither kind if it is only read, at one position for a whole row. lines: see `in_words`.
     """
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
@@ -336,8 +335,8 @@ def interleaving(nest: Nest) -> Interleaving:
 
 
 def row(nest: Nest) -> int:
-    """Return the length of a row (the size of the minor digit) if every access is contiguous or constant along a row,
-    but the rows of a written array do not follow each other in memory. Return 0 otherwise.
+    """Return the length of a row, which is the size of the minor digit. Every access must be contiguous or constant
+    along a row, and there must be a written array whose rows do not follow each other in memory. Otherwise return 0.
     """
     space = iteration_space(nest.partition, nest.shape)
     if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1)

@@ -65,8 +65,8 @@ class Alike(NamedTuple):
     """The properties that results must share to be planned as one group.
 
     elements: the number of elements.
-    key: what the reductions or scans from which the results are computed have in common (gen/plan/plan.py); None if
-        there are none.
+    key: what the results' reductions or scans have in common (class Key in gen/plan/plan.py); None if the results are
+        not computed from reductions or scans.
     place: if a result is a part of a larger array, the map from the result's positions to positions of that array; else
         "".
     alone: results share a group only if their values of `alone` are equal. For a result with packed elements, it is the
@@ -163,7 +163,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
             name: str, results: "Sequence[int]" = ()) -> Nest:
-    """Return a nest that stores values of the same shape, none of which depends on another. The last `len(results)`
+    """Return a nest that stores values of the same shape. No value depends on another of them. The last `len(results)`
     values are results of the fusion; `results` contains the indices of these results.
     """
     count = len(values) - len(results)
