@@ -1,5 +1,5 @@
-/* Print the times of include/sett_indexing_map.h on the classes of maps on which the simplifier of XLA ("upstream") was
- * timed.
+/* Time include/sett_indexing_map.h on classes of maps. The simplifier of XLA ("upstream") was timed on the same
+ * classes.
  *
  *   algebra [N]            parse, compose and simplify N maps of each class (default 400), next to upstream's times
  *   algebra rows FILE      simplify the inputs in FILE (tab-separated, as random_maps.tsv), next to upstream's times

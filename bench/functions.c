@@ -132,8 +132,8 @@ static float corner(size_t i)
   return i < CORNERS / 2 ? corners[i] : -corners[i - CORNERS / 2];
 }
 
-/* Draw a pair of floats: from a list of special values, with random bits, or moderate numbers with a moderate result.
- */
+/* Draw a pair of floats. Both are special values from a list, or have random bits, or are moderate numbers with a
+ * moderate result. */
 static void pair(uint64_t number, float *x, float *y)
 {
   if (number < CORNERS * CORNERS) {

@@ -1,5 +1,5 @@
-"""Write modules of functions that were once slow, for bench/beside_xla.py: pools, stencils, rows, concatenations,
-gathers, transposes.
+"""Write HLO modules for bench/beside_xla.py. Each has a function that was once slow: a pool, a stencil, an op on rows, a
+concatenation, a gather or a transpose.
     python3 bench/kinds.py FOLDER      writes FOLDER/NAME.hlo for each function; needs JAX
 """
 

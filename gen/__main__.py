@@ -81,7 +81,7 @@ class Usage(argparse.ArgumentParser):
 
 
 def one_of(what: str, names: "List[str]") -> "Callable[[str], str]":
-    """Return a parser of an argument that must be one of `names`. what: the noun for a name in its error messages."""
+    """Return a parser of an argument that must be one of `names`. what: the noun for a name in the error messages."""
     def parsed(text: str) -> str:
         if text not in names:
             raise argparse.ArgumentTypeError(

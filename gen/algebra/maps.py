@@ -199,8 +199,8 @@ def inverse(text: str) -> Optional[str]:
 
 
 def indexing(opcode: str, operand: int, *words: str) -> tuple[str, tuple[tuple[int, str], ...]]:
-    """Return the map from an op's index to an operand's index and, for each runtime variable of this map, where its
-    value is read: the number of an operand and the map to that operand's index.
+    """Return the map from an op's index to an operand's index. Also return, for each runtime variable of this map, the
+    number of the operand from which its value is read, and the map to the index in that operand.
     """
     index, _, *lines = call("op", opcode, str(operand), *words).splitlines()
     reads = (line.split(" ", 2) for line in lines)

@@ -115,7 +115,7 @@ def put(b: Bounds, result: Result) -> Array:
 
 def bitwise(computation: Computation, excess_precision: bool = False) -> List[bool]:
     """Return, for each flattened result, true if kernels must return exactly the reference's bits. This holds for
-    integers, for pred, and for floats that are only moved; it includes the bits of NaNs and zeros.
+    integers, for pred, and for floats that are only moved, including NaNs and zeros.
     """
     b, results = bounded(computation, Options(excess_precision))
     return [all(b.of(result.array).bits and b.exact(result.array) for result in results if result.number == number)

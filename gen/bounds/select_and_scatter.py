@@ -55,8 +55,8 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
 
 
 def maybe_chosen(b: Bounds, i: Instruction, of: Array) -> List[str]:
-    """Return statements that update `may`, the elements of a window that may be selected, after a comparison with the
-    element at `at`.
+    """Return the statements that follow a comparison with the element at `at`. They update `may`, the list of the
+    elements of a window that may be selected.
     """
     choosing: List[Statement] = []
     choice = b.inline(i.attributes["select"], [b.element(of, "may[k]"), b.element(of, "at")], choosing)[0]

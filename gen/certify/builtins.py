@@ -303,7 +303,8 @@ def _range(walk: "Any", place: "Value", count: "Value", write: bool, at: Token) 
             kind = types.Array(element, bytes_of.constant // size(element))
             walk._touch(walk._cast_pointer(place, kind, at), kind, write, at)
         return
-    # The number of bytes is not a constant. One access stands for all copied units: `step` is the number of any unit.
+    # The number of bytes is not a constant, so one access stands for all copied units. `step` is a variable: the number
+    # of the unit.
     unit = min(first.unit, 8)
     lo, hi = bounds(bytes_of)
     step = terms.variable("byte", 0, max(0, hi // unit - (hi % unit == 0)), True)

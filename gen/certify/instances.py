@@ -874,8 +874,9 @@ def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
 # ---- comparison ----
 
 Key = Tuple[Any, ...]
-# An operation, and a Counter of its operands; an operand is given by the set of elements on which it depends. An
-# operation that chooses one of its operands is "choice", and the frozenset of the elements of all operands.
+# The name of an operation, and a Counter of its operands. An operand is given by the set of elements on which it
+# depends. If the operation chooses one of its operands: "choice", and the set of the elements on which any operand
+# depends.
 Bag = Tuple[str, Any]
 
 
@@ -1072,7 +1073,9 @@ class Comparison:
         return leaves, tokens
 
     def same(self, does: Expression, says: Expression) -> bool:
-        """Return true if two values depend on the same elements, as far as `steps` show it."""
+        """Return true if two values depend on the same elements. Addresses count as equal if they are equal at all
+        `steps`.
+        """
         if time.thread_time() > self.instances.until:
             raise NotFollowed("values of too many elements")
         wanted = self._wanted(says)

@@ -186,7 +186,7 @@ class Questions:
                                     or a.phase.free or a.phase == b.phase], False)
 
     def _in_regions(self, accesses: "Sequence[Access]") -> "Set[int]":
-        """Return the ids of those accesses to an array that are proved to stay in a region of their work-group. The
+        """Return the ids of those accesses to an array that are proved to stay in the region of their work-group. The
         regions of two work-groups are proved to have no common element, so these accesses of different work-groups do
         not meet. This takes fewer queries than a question about each pair of accesses.
 

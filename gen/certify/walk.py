@@ -626,8 +626,9 @@ class Walk:
         return Number(type, terms.substituted(value.term, step, index), value.data)
 
     def _looked_up(self, memory: Memory, offset: Term, type: Int) -> "Optional[Number]":
-        """Return the integer at a byte offset of an array or a struct, as a choice between the integers in its table.
-        Return None if the table lacks one of them, or if more than MOST_CHANGES of them differ from the one before.
+        """Return the integer at a byte offset of an array or a struct. It is a choice between the integers in the table
+        that the offset may select. Return None if the table lacks one of these, or if more than MOST_CHANGES of these
+        differ from their predecessor.
         """
         table = self.tables.get(memory)
         if table is None or self.fixed.get((memory.key, "changed")):
@@ -725,8 +726,8 @@ class Walk:
                                          max(hi, before[2]) if before else hi)
 
     def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
-        """Extend the range of an array's elements by a stored value. If the array is read as integers of another type,
-        this type's range becomes its full range.
+        """Extend the range of an array's elements by a stored value. For reads of the array as integers of
+        another type, the range becomes the full range of that type.
         """
         if memory.space == "global":
             return
@@ -1667,7 +1668,7 @@ class Walk:
         """Return a number with the value of a sum or product.
 
         If the operation is signed, an obligation says that the value stays in the range of its type. But if the value
-        depends on data from memory, and may leave this range, it is unknown instead.
+        depends on data from memory, and may leave this range, the result is an unknown number.
         """
         lo, hi = type.range
         if term.is_constant and lo <= term.constant <= hi:

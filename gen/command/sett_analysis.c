@@ -311,8 +311,8 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
   say_text(self, " of them used");
 }
 
-/* Tries changes, and writes those that move fewer bytes: vectors, lanes along another variable, another alignment of
- * the array. */
+/* Tries changes of an access, and writes those with which fewer bytes are moved: vectors, lanes along another variable,
+ * another alignment of the array. */
 static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory,
                                 int transaction, int lanes, int lane) {
   int v, at = 0, shift = 0, cut, helped = 0, vector = memory->width > 1 ? (int)memory->width : 1;
@@ -492,8 +492,8 @@ static void analysis_say_key(command *self, const char *key, int64_t value) {
   say_int(self, value);
 }
 
-/* Writes the memory layout in Triton's notation: padded_shared for padding, swizzled_shared if the row selects the xor
- * of the column, else shared_linear with its bases. Sizes must be powers of two. */
+/* Writes the memory layout in Triton's notation: padded_shared for padding, swizzled_shared if the column is xored
+ * with a number that depends on the row, else shared_linear with its bases. Sizes must be powers of two. */
 static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
   sett_notation_part part = analysis_part(m);
   int64_t row = m->dims.values[m->dims.count - 1];

@@ -567,9 +567,9 @@ static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_
   return -1;
 }
 
-/* Infers a missing shape from the operands and attributes. If maps do not depend on the element type, it is that
- * of operand 0. The layout is row-major, except for a transpose, which gets the layout for which no
- * byte moves. */
+/* Infers a missing shape from the operands and attributes. If maps do not depend on the element type, the shape
+ * gets that of operand 0. The layout is row-major, except for a transpose, which gets the layout for which no byte
+ * moves. */
 static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
   static const char *const as_first[] = {"dynamic-update-slice", "reverse",     "copy",  "scatter",
                                          "select-and-scatter",   "opt-barrier", "while", "cholesky",
