@@ -5,6 +5,7 @@ folder has code that tests of several folders share.
 import gc
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {what}")
     if "not peer" in config.option.markexpr:    # `ninja test` compiles with -O1, which halves the time, and takes warnings as errors; test-peer compiles as users do
         os.environ.setdefault("SETT_LEVEL", "-O1 -pedantic -Wall -Wextra -Werror")
+
+
+@pytest.hookimpl(trylast=True)    # after the selection by marks
+def pytest_collection_modifyitems(config: pytest.Config, items: "list[pytest.Item]") -> None:
+    """Keep about one of SETT_SHARE cases of each test function, and always its first case. Case k is kept if the fractional
+    part of k times the golden ratio is small. Such numbers k have no period, so cases with each value of each parameter are
+    kept.
+    """
+    share, number_of = int(os.environ.get("SETT_SHARE", "1")), Counter()    # type: int, Counter[str]
+    kept, others = [], []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        (kept if number_of[function] * 0.6180339887 % 1 * share < 1 else others).append(item)
+        number_of[function] += 1
+    items[:] = kept
+    if others:
+        config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture(scope="session", autouse=True)
