@@ -383,7 +383,8 @@ typedef long int64_t;
 
 /* ---- on a device ------------------------------------------------------------------------------------------------ */
 
-/* A plan that a kernel takes by value; sett_tile_device makes it. Each dimension has a list of digits, the most major first.
+/* A plan that a kernel takes by value; sett_tile_device makes it. Each dimension has a list of digits, the most major first. The
+ * arrays weight, stride and period have an entry for each digit.
  * Index to position: value = index; for each digit: digit = value / weight, value %= weight, position += digit * stride.
  * Position to index: digit = position % period / stride, index += digit * weight. */
 typedef struct sett_tile_device_plan {

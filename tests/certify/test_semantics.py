@@ -344,8 +344,8 @@ PASSED = "__local float part[16]; float a = 0.0f; for (uint k = 0; k < 100; ++k)
     ("", ("15 - t", "t"), "proved"),
 ])
 def test_a_long_reduction_passes_through_shared_memory(tmp_path: Path, dimension: str, change: "Tuple[str, str]", kind: str) -> None:
-    """One work-item stores a maximum to shared memory, and another one reads it. The result is computed from the
-    elements that the storing work-item has read.
+    """One work-item stores a maximum to shared memory, and another one reads it. The proof knows that this value is the
+    maximum of the elements that the first work-item has read.
     """
     found = by_hand(tmp_path, MAX.replace("={1}\n", f"={{{dimension}}}\n"), PASSED.replace(*change) if change[0] else PASSED, [6400], 64, computations=LARGER)
     assert found.meant is not None and found.meant.kind == kind, found.line()

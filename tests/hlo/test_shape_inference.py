@@ -211,7 +211,7 @@ class Inference(unittest.TestCase):
             self.assertTrue(line[error.col - 1:].startswith(at), (text, line[error.col - 1:]))
 
     def test_every_op(self) -> None:
-        """Each opcode is in one of the tables. An op that needs a shape has the error that says so."""
+        """Each opcode is in one of the tables. An op whose text must state its shape is refused without it."""
         known = {opcode_of(text) for text in good()}
         self.assertEqual(known | NEED_A_SHAPE, set(opcodes.OPCODES))
         self.assertEqual(known & NEED_A_SHAPE, set())

@@ -76,8 +76,8 @@ def test_trips(type: str, direction: str) -> None:
 
 @pytest.mark.parametrize("side, added, wanted", [("c", "i, step", 4), ("n", "i, step", 4), ("c", "step, i", 4), ("c", "i, i", None), ("c", "n, step", None)])
 def test_where_it_stands(side: str, added: str, wanted: "int | None") -> None:
-    """The counter may be compared with a constant or with a value that the loop does not change. It is an operand of
-    the add, on either side, and the other operand is a constant.
+    """The counter may be compared with a constant or with a value that the loop does not change. In the add, the counter
+    is either operand, and the other operand is a constant.
     """
     assert trips(loop(LOOP.format(type="s32", start=0, end=7, step=2, direction="LT", side=side, added=added))) == wanted
 
