@@ -2672,7 +2672,7 @@ typedef struct settp_map_engine {
   int32_t proofs, proof_end; /* number of proof steps, and the number at which the current proof gives up */
   /* 1 if R12 also tries multiples of a form, because constraints can make a quotient equal to such a multiple */
   int scaled;
-  int sampled; /* 0 if no point of the domain is known, so that samples prove nothing */
+  int sampled; /* 0 if no point of the domain is known: samples may then be outside, and prove nothing */
   /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain. NULL if every point inside the bounds is in the domain */
   const int64_t *point;
   /* the values of atoms at the further points, if they are known: SETTP_MAP_MORE per atom. A proof uses SETTP_MAP_SAMPLES of them at a time */
@@ -7877,7 +7877,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
 }
 
-/* Record the fact that a primitive form without constant is in r. */
+/* Record the fact that a form is in the interval r. The form is primitive and has no constant. */
 SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, sett_map_interval r) {
   int i;
   for (i = 0; i < e->facts && e->fact[i].lin != p; ++i) {}
