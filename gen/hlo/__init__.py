@@ -20,8 +20,8 @@
 
 `parse` reads the text form of XLA's HLO, and checks each op that has a rule against its operands; other ops
 (collectives, custom calls, ..) are kept unchecked. `unsupported` returns an error at the first op of a module that has
-no kernel. `fusions` and `steps` return the computations that become kernels, with nested fusions, calls and maps
-inlined. These files import gen.algebra and gen.suggest, and nothing else outside this folder.
+no kernel. `fusions` returns the computations that become kernels, with nested fusions, calls and maps inlined, and
+`steps` returns their launches. These files import gen.algebra and gen.suggest, and nothing else outside this folder.
 """
 
 from gen.hlo.complex_matrices import without_complex_matrices

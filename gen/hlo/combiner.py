@@ -1,16 +1,17 @@
-"""Decide how the combiner of a reduce may be applied (to elements in any order, or to contiguous parts in order), and
-from which values partial results may start.
+"""Decide how the combiner of a reduce may be applied, and from which values partial results may start. It may be
+applied to elements in any order, to contiguous parts in order, or only to one element after another.
 
-A combiner f takes k accumulators and k elements and returns k accumulators. `analyse` divides its components into
-groups that do not read each other's values, and decides for each group by one of three rules. The combiner allows what
-all groups allow.
+A combiner f takes k accumulators and k elements and returns k accumulators. `analyse` divides the k components into
+groups that do not read each other's values. For each group, one of three rules applies. The combiner allows what all
+groups allow.
 
 1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, with either operand first.
-   On integers and pred these ops are commutative and associative. On floats, another order changes a sum or a product
-   by rounding, and a maximum or a minimum at most in the payload of a NaN and the sign of a zero (the first of two
-   zeros wins, see gen/reference). The error bound of the reference allows this if every component is one op. Otherwise
-   the bound assumes that sums and products of floats take the elements in order, so kernels must do so. Sums of f16 and
-   bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32 sums.
+   On integers and pred these ops are commutative and associative. On floats, another order changes the rounding of a
+   sum or a product. It changes a maximum or a minimum only in the payload of a NaN or the sign of a zero (the first of
+   two zeros wins, see gen/reference). The error bound of the reference allows these differences if every component is
+   one op. Otherwise the bound assumes that sums and products of floats take the elements in order, so kernels must do
+   so. Sums of f16 and bf16 are accumulated in f32 and rounded once at the end, so their order is as free as that of f32
+   sums.
    Partial results start from init if it is constant and f(init, init) = init, else from the identity:
        add: -0.0 for floats (not 0.0, as 0.0 + -0.0 is 0.0), otherwise 0; multiply: 1; maximum: -inf or the minimum
        integer; minimum: +inf or the maximum integer; and: all bits set; or, xor: 0.
