@@ -1066,7 +1066,7 @@ def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_p
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
     """If one chunk contains the whole sum, ops after the product are computed tile by tile. If the sum has several
-    chunks, they are computed from the totals of a block, which are in memory.
+    chunks, these ops are computed from the totals of a block, which are in memory.
     """
     after = ["  z = f32[] constant(0)", "  zs = f32[70,96]{1,0} broadcast(z), dimensions={}", "  r = f32[70,96]{1,0} maximum(d, zs)"]
     for k, more, by_tile, by_block in ((64, after, True, False), (1000, after, False, True), (64, [], False, False)):

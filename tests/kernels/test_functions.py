@@ -326,7 +326,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "s16", "u32", "s64"])
 def test_choices_need_no_bytes(dtype: str) -> None:
-    """A select by comparisons uses the comparisons' vector masks, without predicates in bytes. A conversion of a
+    """A select by comparisons uses the comparisons' vector masks; no predicates are stored as bytes. A conversion of a
     comparison uses the mask, too.
     """
     from gen import pipeline

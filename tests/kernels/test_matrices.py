@@ -314,7 +314,7 @@ def turned(a: "Any") -> "Any":
 
 
 class Values:
-    """Well-conditioned operands for a random text, and the allowed distance of its results from NumPy's."""
+    """Well-conditioned operands for a random call, and the allowed distance of the call's results from NumPy's."""
 
     def __init__(self, drawn: Drawn, text: str) -> None:
         self.random = np.random.default_rng(drawn.r.randrange(1 << 30))

@@ -82,7 +82,9 @@ def program(text: str, name: str = "m") -> Program:
 @in_parts
 @pytest.mark.parametrize("target", TARGETS)
 def test_entries(target: str, part: str, tmp_path: Path) -> None:
-    """Each call agrees with its reference, and the whole program with the reference of the inlined module."""
+    """Each call agrees with the call's reference, and the whole program agrees with the reference of the inlined
+    module.
+    """
     device_or_skip(target)
     builts = []
     for number, entry in enumerate(of_part(ENTRIES.values(), part)):

@@ -239,8 +239,8 @@ def test_nvcc(dtype: str, dims: str, window: str, form: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("size, step", [(33, "1 x 1"), (300, "2 x 1"), (4100, "4 x 1")])
 def test_explained_on_gpus(size: int, step: str) -> None:
-    """`explain` states the elements of a step, its registers, and the bytes of memory and shared memory. A step is at
-    most a row, and the printed accesses stay inside the row.
+    """`explain` states how many elements and registers a step has, and the bytes of memory and shared memory. A step is
+    at most a row, and the printed accesses stay inside the row.
     """
     (fusion,) = fusions(PLAIN.format(name="f", t="f32", op="add") + f"""ENTRY e {{
   x = f32[7,{size}] parameter(0)

@@ -317,8 +317,8 @@ def within(name: str, fusion: hlo.Fusion) -> int:
 @with_numpy
 @pytest.mark.drawn
 def test_bounds_of_drawn_graphs() -> None:
-    """By the estimated time, a plan is never slower than storing every value with several readers, nor than storing
-    none.
+    """By the estimated time, the chosen plan is never slower than a plan that stores every value with several readers,
+    and never slower than a plan that stores none.
     """
     counts = [within(f"graph{n}", *fusions(drawn(n)[0], f"graph{n}")) for n in range(COUNT)]
     assert sum(counts) > 2 * COUNT, "the graphs have too few values to choose from"

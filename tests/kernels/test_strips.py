@@ -134,7 +134,7 @@ def masked(seed: int) -> str:
     text.add("distances", dims, "broadcast(distance), dimensions={}", index)
     text.add("later", dims, "add(i, distances)", index)
     seen = text.add("near", dims, f"compare(later, j), direction={r.choice(['GE', 'GE', 'GE', 'GT', 'LE', 'LT'])}", "pred")
-    if r.random() < 0.3:    # keys before a first key, whose index may be negative, are masked
+    if r.random() < 0.3:    # keys with an index below `distance`, which may be negative, are masked
         text.add("late", dims, "compare(j, distances), direction=GE", "pred")
         seen = text.add("both_late", dims, f"and({seen}, late)", "pred")
     if r.random() < 0.3:    # a window: keys that are 30 or more positions before the query are masked

@@ -148,7 +148,7 @@ def cute_table(text: str) -> Table:
 
 
 def xored(bases: list, outs: int):
-    """Return the XORs of all subsets of `bases`. The first basis belongs to the lowest bit."""
+    """Return the XORs of all subsets of `bases`. Bit i of a subset's number says whether bases[i] is in the subset."""
     values = np.zeros((1, outs), dtype=np.int64)
     for basis in bases:
         values = np.concatenate([values, values ^ np.array(basis, dtype=np.int64)])
@@ -303,8 +303,8 @@ def digits_of(part) -> "list[tuple[int, int, int]] | None":
 
 
 def plain_digits(values) -> "list | None":
-    """Return the digits of every input (see `digits_of`), or None if the table is not a sum of functions of one input
-    that have digits.
+    """Return the digits of every input (see `digits_of`). Return None if the table is not a sum of functions of one
+    input, or if one of these functions has no digits.
     """
     parts = pieces(values)
     digits = parts and [digits_of(part) for part in parts]
@@ -756,8 +756,8 @@ def draw_padded(rng: random.Random):
     return text, lambda _: Table("padded", padded_values(dims, bases, pads)), None
 
 
-# Distributions to threads, given as the digits (size, dimension, weight) of each input, fastest first, and the tile
-# that registers repeat over the array.
+# Distributions to threads, given as the digits (size, dimension, weight) of each input, fastest first. If the tile is
+# smaller than the array, further registers repeat it until it covers the array.
 
 def spread(shape: list, tile: list, order: list, registers: list, lanes: list, warps: list, blocks: list = ()):
     repeats = [(max(1, shape[d] // tile[d]), d, tile[d]) for d in order]

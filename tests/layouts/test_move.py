@@ -347,8 +347,8 @@ def test_fragments_quick(tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_fragments_all(bits: int, tmp_path: Path) -> None:
-    """Moves between all operands of matrix instructions with the same shape are right. Each is tested in two of the
-    four element widths.
+    """Moves between all operands of matrix instructions with the same shape are right. Each move is tested with two of
+    the four element widths.
     """
     pairs = fragment_pairs()[bits in (8, 32)::2]
     assert len(pairs) > 150

@@ -1,6 +1,7 @@
 """Compare the answers of `sett banks` and `sett layout swizzle` with other layouts of shared memory: all other paddings
-and swizzles S<B,M,S>, and CuTe's and Triton's swizzles for the accesses that these are made for. No other layout may
-be better. Turns (memory cycles per access) are counted here with arrays, without code of the headers. SETT_COUNT is the
+and swizzles S<B,M,S>, and the swizzles of CuTe and Triton, each for the accesses for which it was made. No other layout
+may be better. Turns (memory cycles per access) are counted here with arrays, without code of the headers. SETT_COUNT is
+the
 number of random sets of accesses.
 """
 
@@ -84,7 +85,9 @@ def swizzle(bits: int, base: int, shift: int):
 
 
 def all_swizzles(size: int, width: int):
-    """Yield every S<B,M,S> that changes only bits of the offset and keeps accesses of `width` elements contiguous."""
+    """Yield every S<B,M,S> that uses only the bits of offsets below `size` and keeps accesses of `width` elements
+    contiguous.
+    """
     top = (size - 1).bit_length()
     for shift in range(1, top + 1):
         for base in range(top + 1):
@@ -126,8 +129,8 @@ def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tup
 
 
 def text_places(line: str, rows: int, columns: int) -> "dict[str, np.ndarray]":
-    """Return the offsets of all elements, in row-major order, for each layout that `line` names. They are computed by
-    models of the notations.
+    """Return the offsets of all elements, in row-major order, for each layout that `line` names. Models of the
+    notations compute the offsets.
     """
     cute = re.search(r"CuTe (.*?)(?:, Triton|$)", line)[1]
     chain = chain_of(cute)

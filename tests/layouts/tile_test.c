@@ -343,7 +343,8 @@ static int check_positions(void) {
 
 static int strides_of_steps[2], strides_of_tiles[2]; /* [0]: number of shapes without strides, [1]: with strides */
 
-/* If the header states strides, they lead to every element. If it states none, no strides do. */
+/* If the header states strides, index * stride gives the place of every element. If the header states none, there are
+ * no such strides. */
 static int check_strides(int is_combined) {
   static array a;
   sett_tile_shape shape = is_combined ? draw_combined() : draw();

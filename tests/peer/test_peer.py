@@ -51,7 +51,7 @@ SHARED = [target for target in TARGETS if target != "c"]
 
 
 def targets(path: Path) -> List[str]:
-    """Return the targets that take a file."""
+    """Return the targets in which a file is checked."""
     if ALL or "fusions" not in path.parts:
         return TARGETS
     number = zlib.crc32(path.name.encode()) % (len(SHARED) + 1)    # some of the files run in C only
@@ -90,7 +90,7 @@ def together(paths: "Sequence[Path]", target: str) -> Dict[Path, Answer]:
 
 
 def check(paths: "Sequence[Path]") -> Dict[Path, Dict[str, Answer]]:
-    """Return the answer of each target that takes a file. `gen explain` must succeed too."""
+    """Return the answer for each target in which a file is checked. `gen explain` must succeed too."""
     answers: Dict[Path, Dict[str, Answer]] = {path: {} for path in paths}
     for target in TARGETS:
         for path, answer in together([path for path in paths if target in targets(path)], target).items():

@@ -99,8 +99,9 @@ def test_dot(scaled: bool) -> None:
 
 
 def window(rng: random.Random, base: Sequence[int], dilated: bool) -> "Tuple[str, List[int], List[int], Callable[[Index, Index], Index]]":
-    """Draw a window for one dimension. Return its attribute, its size, the number of positions, and a function that
-    gives the element read at a position (negative: none).
+    """Draw a window over an array with the sizes `base`. Return its attribute, its sizes, the number of its positions
+    in each dimension, and a function from a position and an element of the window to the index of the array's element.
+    The index is negative if there is no element.
     """
     words: List[List[str]] = [[], [], [], [], []]
     size, places, lines, steps = [], [], [], []

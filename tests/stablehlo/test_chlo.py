@@ -284,7 +284,9 @@ def complex_samples(dtype: str, count: int) -> "List[complex]":
 
 @pytest.mark.parametrize("dtype, part", [("c64", "f32"), pytest.param("c128", "f64", marks=pytest.mark.peer)])
 def test_complex_functions(dtype: str, part: str, tmp_path: Path) -> None:
-    """Complex functions are accurate over the whole plane, with zeros on both sides of the branch cuts."""
+    """Complex functions are accurate over the whole plane, also on branch cuts, where the sign of a zero selects the
+    side.
+    """
     mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     mp = mpmath.mp
     zs = [z for z in complex_samples(part, 80) if sorted(map(abs, (z.real, z.imag))) != [0, 1]]     # test_poles

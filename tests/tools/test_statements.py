@@ -154,8 +154,8 @@ def test_words() -> None:
 
 @pytest.mark.parametrize("files", [("complex.c",), ("scalars.c",), ("registers.c",), ("vectors.c", "functions.c"), ("vectors.cl", "functions.c")])
 def test_pieces(files: "tuple[str, ...]") -> None:
-    """A piece is a declaration or function of a C file. The pieces that it needs exist, and no piece needs itself,
-    directly or indirectly.
+    """A piece is a declaration or function of a C file. If a piece needs another piece, the other piece exists. No
+    piece needs itself, directly or indirectly.
     """
     known = pieces(*files)
     assert known
