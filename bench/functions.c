@@ -64,7 +64,7 @@ struct function {
 #define DOUBLES(F) F(exp, -20, 20) F(log, 0, 100) F(tanh, -5, 5) F(erf, -6, 6)
 #define OWN_DOUBLES(F) F(rsqrt, 0, 100)
 
-/* The kernels are weak symbols, because functions.py links only the functions named on its command line. */
+/* Kernels are weak symbols, which may be missing: functions.py links only those that its command line names. */
 #define PRAGMA(words) _Pragma(#words)
 #define WEAK_FLOAT(F, low, high) PRAGMA(weak functions_##F##_f32_c_run)
 #define WEAK_DOUBLE(F, low, high) PRAGMA(weak functions_##F##_f64_c_run)

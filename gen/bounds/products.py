@@ -104,7 +104,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
 
 def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
             kind: str) -> "Tuple[Index, List[Statement], Ranged]":
-    """Return the index of a factor's element, the statements that compute the element, and the element."""
+    """Return, for any factor of the products: its index, the statements that compute it, and its value."""
     to, of = factor_places(order, x.dims)
     lines: List[Statement] = []
     factor = converted(b, x, of, kind, "x", lines)

@@ -172,7 +172,7 @@ static inline range range_divide(range a, range b) {
 }
 
 static inline range range_remainder(range a, range b) {
-  /* The result has a's sign, and |result| <= |a| and |result| < |b|. The result increases with a, except where fmod
+  /* fmod(a, b) has the sign of a, and its magnitude is at most |a| and below |b|. It increases with a, except where it
    * jumps. */
   const double most = fmax(fabs(b.lo), fabs(b.hi));
   double lo, hi;

@@ -581,7 +581,9 @@ class Instances:
         return known
 
     def _of_entries(self, entries: "Sequence[_Entry]", inside: int, width: int, env: Env) -> "Steps":
-        """Try the stores in order. The first one with true conditions supplies the value; return it."""
+        """Return the value that a read gets from these stores. They are tried in order: the first store whose
+        conditions hold has written the value.
+        """
         result: "Optional[Expression]" = None
         chosen: "List[Tuple[Condition, Expression]]" = []
         for entry in entries:

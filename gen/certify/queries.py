@@ -13,8 +13,8 @@ from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Atom, Condition, Printer, Term
 from gen.certify.values import Access, Found, Memory, Obligation
 
-# The values of variables. A query may have two copies of the variables: "@1" or "@2" is then the suffix of their names,
-# and the key of their values. The key is "" if there is one copy.
+# The values of variables, by the suffix of the variables' names. In a query about two work-items, there are two copies
+# of the variables, with the suffixes "@1" and "@2". Otherwise the suffix is "".
 Values = Dict[str, Dict[Atom, int]]
 TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated

@@ -784,7 +784,7 @@ static int banks(command *self) {
     analysis_say_best(self, &padded);
     analysis_say_proof(self, &padded, "padding", " of whole words and vectors");
   }
-  /* a padding that misaligns vectors may have fewer conflicts, for accesses without vectors */
+  /* try paddings that misalign vectors, too: accesses without vectors may have fewer conflicts */
   if (wide * memory.bits > BANK_BYTES * 8) {
     sett_analysis_best narrow = sett_analysis_pad_rows(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
     if (narrow.degree > 0 && narrow.memory.padding && narrow.degree < padded.degree) {
