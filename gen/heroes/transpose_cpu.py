@@ -232,7 +232,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
     for shape in (*shapes, numbers.least_tile):
         if shape.streamed and traffic <= device.cache:
             continue
-        # the rows that are loaded together belong to one array and have one stride
+        # rows can be loaded together only if they belong to one array and have one stride
         if shape.pipelined and (len(space.accesses) > 2 or len(turned) > 1 or turned[0].write
                                 or space.sizes[frame.lanes[0]] % (PIECE // width) and len(frame.lanes) > 1):
             continue

@@ -260,8 +260,8 @@ class TransposeLinesWriter:
         return at[0] % self.form.side
 
     def line(self, part: str, down: int, edge: bool, start: int) -> str:
-        """Add the C function (`register_tiles.line_tile`) that stores tiles whose rows begin at offset `start` of a cache
-        line. Return its name.
+        """Add the C function (`register_tiles.line_tile`) that stores tiles whose rows begin at offset `start` of a
+        cache line. Return its name.
         """
         form = self.form
         name = f"{part}{down}_u{8 * form.width}_{form.side}_{self.pitch}_{self.length}" + f"_from{start}" * bool(start)

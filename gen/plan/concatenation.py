@@ -98,8 +98,8 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """Return the only concatenation of a nest; None if there is none, or more than one. Also return None unless each
-    element of the concatenation is read for the result element at the same position in memory, and for no other.
+    """Return the only concatenation of a nest; None if there is none, or more than one. Also return None unless element
+    p of the result, counted in memory order, reads exactly element p of the concatenation, for each p.
     """
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]
