@@ -2664,7 +2664,7 @@ typedef struct settp_map_engine {
   /* `calls` and `nest`: number and nesting of the quotients being computed. `depth` and `looks`: nesting and number of the intervals being computed;
    * `look_end`: the limit of `looks` */
   int32_t calls, nest, depth, looks, look_end;
-  settp_map_known *fact; /* facts from constraints, which are used for results only */
+  settp_map_known *fact; /* facts from constraints; they are used for results only */
   int facts, fact_room;
   int32_t prints; /* number of forms printed */
   /* number of values that may still be computed: `points` by proofs, `own_points` by R14. points_given: points + own_points at the start */
@@ -5655,7 +5655,7 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
 
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth);
 
-/* N5: let every leaf be A + floor(F / c), with the same c in all leaves, or A without quotients; A and F are other forms in each leaf. The lattice is
+/* N5: let every leaf be A + floor(F / c), with the same c in all leaves, or A without quotients; A and F may differ between leaves. The lattice is
  * then the quotient by c of a lattice with the leaves c * A + F and c * A. Return this quotient if it saves more divisions than it adds products. */
 SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y = *x;
@@ -6509,7 +6509,8 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
   }
 }
 
-/* Return 1 if a form has several terms and is never positive. In C text, a dividend must not be negative, so one more number is then added to it. */
+/* Return 1 if a form has several terms and is never positive. As a dividend in C text, it then has one more number: a multiple of the divisor is added,
+ * so that the dividend is not negative. */
 SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   int32_t i, count = e->lin[l].count;
   if (count < 2 || e->lin[l].constant > 0) return 0;
@@ -11476,7 +11477,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
   divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
   for (i = 0; i < divisors; ++i)
     for (p = 2, c = divisor[i]; c > 1 && primes < SETTP_MAP_MOST_PRIMES; ++p) {
-      if (p > 65536 || p > c / p) p = c; /* the number c that is left is a prime, or is treated like one */
+      if (p > 65536 || p > c / p) p = c; /* c has no divisor below p: it is a prime, or is treated like one */
       for (w = 1; c % p == 0; c /= p) w *= p;
       if (w == 1) continue;
       for (j = 0; j < primes && prime[j] != p; ++j) {}
