@@ -28,8 +28,8 @@ def rounding(n: int) -> float:
     A stage of radix 2 adds less than 8 to c if the roots of unity are accurate to 1.5 u (Higham, Accuracy and
     Stability of Numerical Algorithms, 2nd ed., theorem 24.2). By the same proof, a stage of a prime radix p, with sums
     of p terms, adds (p + 6) sqrt(p). A multiplication by roots that are products of three roots adds at most 24. A
-    convolution consists of two transforms and three multiplications; one of these is by the transform of a fixed
-    sequence, whose elements are at most 4 times their mean.
+    convolution consists of two transforms and three multiplications. One of these is by the transform of a fixed
+    sequence; the magnitudes in this transform are at most 4 times their mean.
     """
     if n < 2:
         return 1.0
