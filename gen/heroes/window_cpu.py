@@ -3,7 +3,7 @@ result.
 
 The result's dimensions are separate loops, so that reads need neither / nor %, and successive windows of a row read
 memory in order. Along the minor dimension, vectors cover the columns in which no element of a window is beyond a
-border, as the guards of the maps prove. Single elements cover the columns before and after them.
+border, as the guards of the maps prove. Single elements cover the columns before and after the vectors.
 
 If the rows of a large result do not begin at cache lines, the vectors are aligned to the lines, so that they can be
 streamed. This is done only if the vectors need no guard.

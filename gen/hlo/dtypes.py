@@ -72,8 +72,8 @@ def per_byte(name: str) -> int:
 
 
 def wider(a: str, b: str) -> str:
-    """Return the one of two types that their product has by default. Types are preferred in this order of criteria:
-    complex, float, larger range, higher precision, more bits, signed.
+    """Return the default type of a product, which is the type of one factor. The preferred type is, in this order of
+    criteria: complex, a float, of larger range, of higher precision, of more bits, signed.
     """
     def rank(name: str) -> "tuple[bool, int, int, int, bool]":
         part = TABLE[TABLE[name].part or name]

@@ -57,7 +57,7 @@ def _count(module: Module, key: str) -> int:
 
 
 def _handed_on(x: Expander, values: "List[Instruction]", to: Shape) -> Optional[Instruction]:
-    """Return the operands as an array or tuple of the result's shape; None if their shapes do not match it."""
+    """Return the operands as an array or tuple of the result's shape; None if the operands' shapes do not match it."""
     if len(values) == 1 and same_shape(values[0].shape, to):
         return x.laid_out(values[0], to) if to.kind == "array" else values[0]
     if to.kind != "tuple" or len(to.children) != len(values):

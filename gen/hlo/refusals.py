@@ -38,8 +38,9 @@ CUT = "cut the module before and after it (gen/errors.md shows how in JAX)"
 
 
 def unsupported(module: Module) -> Optional[HloError]:
-    """Return an error at the first instruction without a kernel, which also names further such ops; None if all are
-    supported."""
+    """Return an error at the first instruction without a kernel; None if all instructions have kernels. The message
+    also names the further ops without a kernel.
+    """
     for instruction in (i for computation in reachable(module) for i in computation.instructions):
         refusal = _why_not(instruction) or _why_not_called(instruction, module.filename) or _entry_layouts(module,
                                                                                                          instruction)

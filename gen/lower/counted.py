@@ -50,8 +50,8 @@ class _Counted:
         return known and all(operand in self.most for operand in i.operands)
 
     def _largest(self, i: Instruction) -> Optional[int]:
-        """Return the maximum of a counted value (computed from iotas and constants alone), before it is reduced to its
-        type's width; None if it is not known.
+        """Return the maximum of a counted value (computed from iotas and constants alone), before the value wraps
+        around to the width of its type. Return None if the maximum is not known.
         """
         if i.shape.dtype[0] == "s":
             return None

@@ -1,10 +1,10 @@
 """Turn bitcasts between types of different widths into shifts and conversions.
 
-The bits of the array stay the same, element after element, low bits first. To split an element, it is taken as an
-unsigned integer, shifted right by the position of each part, and truncated. To join parts, they are shifted left to
-their positions and combined by or. A `bitcast` may also change dimensions; the order in memory stays the same. If
-elements are split, the operand first becomes one-dimensional. If parts are joined, it first becomes a matrix whose rows
-are the parts of one element. At the end, the result gets its own dimensions.
+The bits of the array stay the same, element after element, low bits first. An element is split as an unsigned integer:
+for each part, the integer is shifted right by the part's position, and truncated. Parts are joined by shifts left to
+their positions, and by or. A `bitcast` may also change dimensions; the order in memory stays the same. If elements are
+split, the operand first becomes one-dimensional. If parts are joined, it first becomes a matrix whose rows are the
+parts of one element. At the end, the result gets its own dimensions.
 """
 
 from __future__ import annotations

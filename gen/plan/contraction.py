@@ -114,8 +114,8 @@ class Contraction(Nest):
     next_unit, last_unit: the distance in `units` from the first unit to the second, and to the last.
     steps: the digits of the sum, major first.
     group: the number of elements of each operand that one step multiplies for a column. They are adjacent in `single`.
-    apart: the distance between neighbouring elements of such a group in `units`. If it is not 1, work-items copy them
-        to panels in which they are adjacent.
+    apart: the distance between neighbouring elements of such a group in `units`. If it is not 1, work-items copy the
+        elements of a group to panels, where they are adjacent.
     windows: the windows that are divided into several cells.
     discarded: maps from a position of the result to an integer. If one of the integers is negative, no kernel uses the
         result at this position.

@@ -4,7 +4,7 @@ The loop is a `while` that carries arrays, and its body reads and writes them at
 element are the elements of carried arrays on which its next values depend. A variable is an array and a map to an index
 in it. The search for variables begins with the results that are used, and ends when no step reads a new variable. For
 example, z[.., 0] and z[.., 1] are two variables of one element. A loop that reads neighbouring elements needs ever more
-variables, or computes an element more than once. It stays a loop of the program.
+variables, or computes an element more than once. Such a loop stays a loop of the program.
 
 The condition has one of two forms:
 1. It depends only on the element's own variables, such as a counter. All elements then make the same number of steps.
@@ -251,8 +251,8 @@ class _Walker:
 
     def hold(self, asked: int) -> None:
         """Find out which variables a finished element keeps. The next value of such a variable is a select between a
-        new and the old value; replace it by the new value. Raise Refused if a finished element does not keep a result,
-        or a variable of its predicate. asked: the index of the scalar that is the predicate of an element.
+        new and the old value; the new value replaces the select. Raise Refused if a finished element does not keep a
+        result, or a variable of its predicate. asked: the index of the scalar that is the predicate of an element.
         """
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):

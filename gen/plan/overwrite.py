@@ -1,5 +1,5 @@
-"""Find operands that a nest may overwrite with its results, because it reads each element only at the position that it
-then writes.
+"""Find operands that a nest may overwrite with its results: the nest reads each element of the operand only when it
+computes the result element at the same position.
 """
 
 from __future__ import annotations
