@@ -441,8 +441,8 @@ def test_complex(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "cuda-on-cpu"), ("c128", "c")])
 def test_scatter(dtype: str, target: str, tmp_path: Path) -> None:
-    """Scatters that add, multiply or overwrite equal Python's results, for small integers whose sums do not depend on
-    the order. Updates out of range are dropped.
+    """Scatters that add, multiply or overwrite equal Python's results. The numbers are small integers, so that sums do
+    not depend on the order. Updates out of range are dropped.
     """
     code, rng = PART[dtype][1], random.Random(dtype)
     places, rows = 20, 300

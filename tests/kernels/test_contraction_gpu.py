@@ -391,7 +391,7 @@ def test_few_rows_have_a_low_tile(dtype: str) -> None:
 
 
 def test_two_instructions_of_f64_are_one() -> None:
-    """The fragments of m16n8k4, which sm_90 has for f64, are two fragments of m8n8k4, which sm_80 has."""
+    """For f64, a fragment of m16n8k4 (an instruction of sm_90) consists of two fragments of m8n8k4 (of sm_80)."""
     of_80, of_90 = "PTX_M8N8K4_F64_F64", contraction_mma.INSTRUCTIONS["f64"].layout
     for lane, half in itertools.product(range(32), range(2)):
         row, k = fragment(of_80, "lhs", lane, 0)

@@ -731,8 +731,8 @@ def test_missing_barriers() -> None:
 
 
 def test_shared_memory_is_poisoned() -> None:
-    """A kernel that reads shared memory before any thread has written it gets poison, not values of an earlier block.
-    Two different poison values occur.
+    """If a kernel reads shared memory that no thread of the block has written, it gets poison, not values of an earlier
+    block. Two different poison values occur.
     """
     library = machine(compilers()[0])
     _, values = go(library, "stale", 0, 6 * 32)

@@ -170,7 +170,7 @@ def test_text_says_nothing() -> None:
 
 
 def test_proof() -> None:
-    """The proof that a build runs finds a result that is written before the parameter in the same buffer was read."""
+    """Each build runs a proof. It fails if a result is written before the parameter in the same buffer was read."""
     made = program(CASES["carries"])
     a, b, c = made.params
     places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(made.params)}

@@ -1,5 +1,5 @@
-"""Test loops that are inside a kernel, where each element runs its own loop. Results are compared with NumPy in plain
-loops, and other tests check which loops of a module become such kernels.
+"""Test loops that are inside a kernel, where each element runs its own loop. Results are compared with those of
+plain loops over NumPy arrays. Other tests check which loops of a module become such kernels.
 
 A case is HLO text and a function of NumPy arrays with the same meaning. All arithmetic is exact, so results must
 agree bit by bit after any number of steps.

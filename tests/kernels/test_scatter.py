@@ -221,8 +221,7 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
 def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
     """The rows are divided into two parts, and a work-item for each part does the updates of its rows. The results are
     right for indices in range and out of range. The cases have index types of all widths, several dimensions, a smaller
-    last part, and rows so short
-    that one cache line contains rows of both parts.
+    last part, and rows so short that one cache line contains rows of both parts.
     """
     every = {
         "bytes": text("s32", "200", "5003,1", "5003", inserted="0", kind="s8"),

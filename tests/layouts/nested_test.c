@@ -344,7 +344,7 @@ static void check_plan(const model *m, const sett_nested_layout *layout) {
 
 /* ---- 4: permute, project, apply, recombine ---- */
 
-/* The owners of an index of the result are exactly the threads that have its coordinate in each dimension that the
+/* A thread owns an index of the result if and only if the thread has the index's coordinate in each dimension that the
  * result keeps. */
 static void check_apply(const model *m, const sett_nested_layout *result, const int32_t *map, int rank,
                         const char *what) {

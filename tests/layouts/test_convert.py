@@ -23,10 +23,12 @@ from test_notation import ROOT, SEED, TIMES, answers, chain_of, leaves, model, o
 class Table:
     """The values of a layout.
 
-    owners: true for a distribution to threads, from (register, lane, warp, block) to the index in an array of `dims`
-    (in CuTe only the number of dimensions is known); false for a layout in memory, from the index to the offset.
+    owners: true for a distribution to threads, from (register, lane, warp, block) to the index in an array; false for
+    a layout in memory, from the index to the offset.
 
-    first: the first input is the fastest.
+    dims: the sizes of the array. For CuTe's distributions only their number is known.
+
+    first: true if the first input is the fastest.
     """
 
     def __init__(self, kind: str, owners: bool, first: bool, inputs: "list[int]", value, dims: "list[int]" = ()) -> None:

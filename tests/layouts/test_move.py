@@ -1,5 +1,5 @@
-"""Test `sett layout move`: run the code that it writes, as C and as CUDA compiled for the CPU, between layouts whose
-tables come from models that share no code with the headers.
+"""Test `sett layout move`: run the code that it writes, as C and as CUDA compiled for the CPU. The tables of the
+layouts come from models that share no code with the headers.
 
 Every element must reach all registers that have it in the second layout. The numbers of shuffles, selects, bytes,
 barriers and bank conflicts in the answer equal those counted while the code runs.
@@ -673,7 +673,7 @@ int main(int argc, char **argv) {
 
 def test_reorder() -> None:
     """`move` reorders an array between a blocked tag and a plain tag, in both directions. If a layout gives two indices
-    one offset, or does not begin at 0, the answer is a no with a witness. An array in memory and a distribution to
+    the same offset, or does not begin at 0, the answer is "no" with a witness. An array in memory and a distribution to
     threads cannot be mixed.
     """
     assert one("move", "2x17x3x3@aBcd16b", "2x17x3x3@abcd") == (

@@ -40,8 +40,8 @@ def banks(*words: str) -> "tuple[int, str]":
 # ---- counting -----------------------------------------------------------------------------------------------------------------------------------------
 
 def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
-    """Return the number of turns (memory cycles) of each phase, that is, of each group of lanes whose accesses of
-    `width` elements together have at most 32 words. A row of `places` has the offsets of a warp's lanes; -1 is an
+    """Return the number of turns (memory cycles) of each phase. A phase is a group of lanes whose accesses of `width`
+    elements together have at most 32 words. A row of `places` has the offsets of a warp's lanes; -1 is an
     inactive lane.
     """
     wide = width * bits

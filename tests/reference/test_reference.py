@@ -991,8 +991,8 @@ def test_bits_of_arithmetic_nans_are_free() -> None:
 
 
 def test_sign_of_zero_from_a_maximum() -> None:
-    """The sign of a maximum of both zeros depends on the order, and a later division makes it visible. So the bound must
-    allow both.
+    """The sign of a maximum of both zeros depends on the order, and a later division makes the sign visible. So the
+    bound must allow the results of both signs.
     """
     g = Graph()
     m = g.add("reduce", array("f32", 2), g.parameter("f32", 2, 3), g.constant("f32", 0xFF800000), dimensions=(1,),

@@ -195,7 +195,7 @@ def test_names() -> None:
 
 
 def test_sharding_constraints() -> None:
-    """Ops that place an array on devices, which jax.random prints, have no effect on one device."""
+    """jax.random prints ops that place an array on devices. They have no effect on one device."""
     short = function("%x: tensor<4xf32>", "tensor<4xf32>", "%0 = sdy.sharding_constraint %x <@mesh, [{}]> : tensor<4xf32>",
                      "%1 = stablehlo.abs %0 : tensor<4xf32>", "return %1 : tensor<4xf32>")
     short = short.replace("@m {\n", "@m {\n  sdy.mesh @mesh = <[]>\n")

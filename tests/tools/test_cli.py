@@ -880,8 +880,8 @@ def test_sett_memory() -> None:
 
 
 def test_sett_threads() -> None:
-    """Several threads that use the library at the same time get the answers of a single thread, also after a command
-    for which the library took more memory.
+    """Several threads that use the library at the same time get the answers of a single thread. This holds after a
+    command for which the library took more memory, too.
     """
     import ctypes
     import threading
