@@ -1214,7 +1214,7 @@ def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatc
 @pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
 def test_complex_numbers_beside_a_batch(b: str, d: str, tmp_path: Path) -> None:
     """Batches of complex products agree with the reference if an operand has only one dimension besides the batch and
-    the sum, and this dimension has size 1.
+    summed dimensions, and this dimension has size 1.
     """
     text = dot("c64[2048,3,1]{2,1,0}", b, d, "lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={0}, rhs_contracting_dims={0}")
     agree({"e": text}, "c", "cpu", tmp_path)

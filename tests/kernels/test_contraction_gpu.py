@@ -542,7 +542,7 @@ def test_what_wgmma_needs_is_asked_for(left_out: str, tmp_path: Path, monkeypatc
 
 def test_a_fence_behind_the_barrier_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread must make its copies visible to wgmma by a fence before the barrier. If the fence comes after the
-    barrier, the emulation finds it, because other threads' wgmma may already run.
+    barrier, the wgmma of another thread may run before the fence. The emulation finds this fault.
     """
     one_tile(monkeypatch, WARPGROUP_TILES[-1], most_parts=1)
     (fusion,) = fusions(OF_WARPGROUPS["turned"])

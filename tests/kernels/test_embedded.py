@@ -1,5 +1,5 @@
-"""Test `--profile embedded`. The result is plain C that strict compilers accept, it calls only functions of math.h and
-string.h, and the header states its stack size.
+"""Test `--profile embedded`. The result is plain C that strict compilers accept. It calls only functions of math.h and
+string.h. The header states how much stack a call needs.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def seconds(text: str, folder: Path) -> "List[float]":
 
 
 def test_near_linear(tmp_path: Path) -> None:
-    """Four times as many ops take about four times as long to generate, and their reference takes about four times as
-    long to compile.
+    """If a text has four times as many ops, the generator takes about four times as long, and compiling the reference
+    takes about four times as long.
     """
     native()
     short, long = (seconds(hashed(ops, 64, 64), tmp_path / str(ops)) for ops in (OPS, 4 * OPS))

@@ -155,7 +155,7 @@ ENTRY main {
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_several(target: str, tmp_path: Path) -> None:
-    """Each fusion that is launched has kernels, also inside a called computation; fusions inside fusions are inlined.
+    """Each fusion that is launched has kernels, even if it is in a called computation. Fusions in fusions are inlined.
     If the callee has another layout for `x`, `x` is copied for the call, and the result `c` is copied back after it.
     """
     assert [f.name for f in hlo.fusions(hlo.parse(SEVERAL, "m.hlo"))] == ["m_x_in1", "m_c_in1", "m_twice", "m_outer", "m_s"]

@@ -191,8 +191,8 @@ def chain(op: str, before: str = "") -> Program:
 
 
 def test_scratch_is_shared() -> None:
-    """In a chain of calls two arrays are needed at a time. One is the result's own buffer, except in OpenCL. If each
-    element of a call's result depends only on the same element of its operand, one array is enough.
+    """In a chain of calls, two arrays are needed at the same time. One of the two is the result's buffer, except in
+    OpenCL. If each element of a call's result depends only on the same element of its operand, one array is enough.
     """
     turned, plain, shifted = chain("reverse(b), dimensions={0}"), chain("add(a, b)"), chain("add(a, c)", "c = s32[4096] reverse(a), dimensions={0}")
     assert pipeline.target_file(turned, "opencl", "opencl-gpu").storage.bytes == 2 * 4 * 4096

@@ -1,5 +1,5 @@
-"""Property: reductions of any rank, kept dimensions, size, type and combiner agree with the reference, alone and among
-other ops, on each class of device. nvcc compiles them without local memory.
+"""Property: reductions of any rank, size and type, over any dimensions and with any combiner, agree with the reference,
+alone and among other ops, on each class of device. nvcc compiles them without local memory.
 """
 
 from __future__ import annotations

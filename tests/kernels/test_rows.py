@@ -215,8 +215,8 @@ def test_taken(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 
 def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue: bool = False) -> str:
-    """Return the gradient of a layer norm. With respect to the input, it needs totals of each row. With respect to the
-    weights and the bias, it is a sum over the rows.
+    """Return the gradients of a layer norm. The gradient of the input needs totals of each row. The gradients of the
+    weights and of the bias are sums over the rows.
     """
     t = Text(dtype, dims, gone)
     x, dy = t.parameter(dims), t.parameter(dims)

@@ -252,8 +252,8 @@ ENTRY e {
 
 
 def test_overlap() -> None:
-    """A tile that is moved back to end with the array rewrites elements of the same work-item only, so the bits of NaNs
-    do not depend on timing.
+    """If a tile is moved back so that it ends with the array, it rewrites only elements of the same work-item. So the
+    bits of NaNs do not depend on timing.
     """
     text = pipeline.target_file(fusions(OVERLAP)[0], "c", "cpu").text
     assert re.search(r"for \(uint32_t g2_tile = strip; g2_tile <= strip \+ \(strip == 2\); \+\+g2_tile\)", text)

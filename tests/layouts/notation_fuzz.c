@@ -83,7 +83,8 @@ static void check_any(const char *text, size_t half, size_t size) {
   if (there.yes != back.yes || there.no != back.no) fail("same in another order", (const uint8_t *)text, size);
 }
 
-/* A linear layout is one-to-one if and only if it has no free bits. Every "no" has a witness that proves it. */
+/* A linear layout is one-to-one if and only if it has no free bits: input bits whose basis is an XOR of earlier bases.
+ * Every "no" has a witness that proves it. */
 static void check_linear(const sett_notation *layout, const uint8_t *data, size_t size) {
   int64_t zero, twice, missing, mask[SETT_NOTATION_DIMS], free_bits = 0;
   int count = sett_notation_free_masks(layout, mask), i, injective = sett_notation_is_injective(layout, &twice);

@@ -33,8 +33,8 @@ pytestmark = pytest.mark.skipif(np is None, reason="SKIP: no numpy, whose arrays
 class Table:
     """The values of a layout.
 
-    owners: true for a distribution to threads, from (register, lane, warp, block) to the coordinates of an element,
-    which are on the last axis; false for a layout in memory, from the index to the offset.
+    owners: true for a distribution to threads, from (register, lane, warp, block) to the coordinates of an element;
+    false for a layout in memory, from the index to the offset. Coordinates are on the last axis.
 
     dims: the sizes of the array, 0 if the notation does not give them.
 
@@ -286,9 +286,9 @@ def pieces(values) -> "list | None":
 
 
 def digits_of(part) -> "list[tuple[int, int, int]] | None":
-    """Return the digits (low, size, stride), lowest first, whose sum of (input // low % size) * stride is the given
-    function of one input, or None if there are none. The digits are as large as possible; smaller digits are never
-    needed, because two contiguous digits form one.
+    """Return the digits (low, size, stride) of a function of one input, lowest first: the function is the sum of
+    (input // low % size) * stride. Return None if there are no such digits. The digits are as large as possible;
+    smaller digits are never needed, because two contiguous digits form one.
     """
     digits, low, n, part = [], 1, len(part), part.tolist()
     while low < n:

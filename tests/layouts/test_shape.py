@@ -427,8 +427,8 @@ def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
     raise AssertionError(f"unknown kind of row: {kind}")
 
 
-# Rows where XLA's answer is not exact, with the exact answer. XLA's bitcasts look only at minor_to_major, its sizes
-# only at the first tile, and it puts dimensions of size 1 anywhere.
+# Rows where XLA's answer is not exact, with the exact answer. XLA's bitcasts look only at minor_to_major, and XLA's
+# sizes only at the first tile. XLA may also put dimensions of size 1 anywhere.
 EXACT = {
     ("array_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "128",  # XLA gives 64, which leaves out the padding of the inner tile
     ("array_size", "f32[100]{0:L(1024)}"): "4096",  # XLA gives 400, because it ignores L without tiles

@@ -243,7 +243,7 @@ def test_drawn_best() -> None:
 @pytest.mark.parametrize("row_bytes, atom", [(32, 1), (64, 2), (128, 3)])
 def test_atoms(row_bytes: int, atom: int, bits: int) -> None:
     """CuTe's SW32, SW64 and SW128 are S<1,4,3>, S<2,4,3> and S<3,4,3> of bytes. For ldmatrix from rows of 32, 64 or 128
-    bytes, the swizzle of `banks` needs no more memory cycles.
+    bytes, the swizzle of `banks` needs no more memory cycles than CuTe's.
     """
     width, columns = 128 // bits, row_bytes * 8 // bits
     chunks = columns // width

@@ -73,8 +73,8 @@ def rounded(x: float, dtype: str) -> float:
 
 
 def error(got: float, exact: Any, dtype: str, mp: Any) -> float:
-    """Return the error in ulps of the type at the exact value. If the exact value exceeds the largest number, only
-    infinity has no error.
+    """Return the distance of `got` from the exact value, in ulps of the type. If the exact value is beyond the type's
+    largest number, the distance is 0 for the infinity of the same sign, and infinite for any other `got`.
     """
     digits, least, most = FORMATS[dtype]
     if mp.isnan(exact):

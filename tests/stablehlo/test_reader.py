@@ -1,5 +1,5 @@
-"""Test the reader of StableHLO text: the short and the generic form of each op, errors with their places, open
-dimensions, names, donated arguments, long, deep and damaged texts.
+"""Test the reader of StableHLO text: the short and the generic form of each op, errors with their places, dimensions of
+unknown size ("open"), names, donated arguments, and long, deep and damaged texts.
 
 ops.txt has a function for each op in the short form, the same function in the generic form as MLIR prints it, and its
 graph as HLO text (omitted above 60 lines). bad.txt has texts with one error each. `PYTHONPATH=. python3

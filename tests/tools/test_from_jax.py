@@ -86,8 +86,8 @@ def compiled(out: Path, *names: str) -> "subprocess.CompletedProcess[str]":
 
 @needs_jax
 def test_one_command(folder: Path) -> None:
-    """The header names parameters after the leaves of the argument trees, the depfile has the imported Python files, and
-    main.c compares with JAX's results.
+    """The header names parameters after the leaves of the argument trees. The depfile has the imported Python files.
+    main.c compares the program's results with JAX's.
     """
     out = built(folder, "model.py:step")
     assert {path.name for path in out.iterdir()} == {"main.c", "step.c", "step.d", "step.example", "step.h", "step.json", "step_ref.c"}
