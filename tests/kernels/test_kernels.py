@@ -29,7 +29,7 @@ MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u
          "slice_pad_add", "layouts_f32"}  # kernels whose results must equal the reference exactly
 HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_transpose_add": "loop transpose", "row_sum_f32": "reduction",
           "softmax_f32": "rows", "transpose_f32": "transpose", "update_bf16": "dynamic-update-slice", "concatenate_bf16": "concatenate",
-          "slice_pad_add": "loop pad"}  # heroes (kernel emitters) on CPUs; for kernels that are not listed it is `loop`
+          "slice_pad_add": "loop pad"}  # heroes (kernel emitters) on CPUs; kernels that are not listed have the hero `loop`
 GPU_HEROES = {**HEROES, "moves_u16": "transpose", "softmax_f32": "rows", "log_transpose_add": "transpose", "concatenate_bf16": "loop",
               "slice_pad_add": "loop"}
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*.hlo"))

@@ -207,8 +207,7 @@ def test_rank_and_dimension() -> None:
 
 def test_bound_is_the_same_optimised(tmp_path: Path) -> None:
     """Optimised code of the bound rounds the intervals, too. (gcc 12 drops the rounding of (double)(float)x for
-    adjacent
-    values when it vectorizes.)
+    adjacent values when it vectorizes.)
     """
     text = LOGADDEXP.format(name="f", t="f32") + ("ENTRY e {\n  x = f32[16,64] parameter(0)\n  z = f32[] constant(-inf)\n"
                                                  "  ROOT r = f32[16,64] reduce-window(x, z), window={size=1x64 pad=0_0x63_0}, to_apply=f\n}\n")

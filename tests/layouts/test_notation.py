@@ -1,7 +1,6 @@
-"""Test layouts in the notations of other systems through `sett layout ..`. Cases from these systems are compared by
-the values of the layouts. Random layouts are compared with a plain model of CuTe that is written from its definition
-and shares no code
-with the headers.
+"""Test layouts in the notations of other systems through `sett layout ..`. Cases from these systems are compared by the
+values of the layouts. Random layouts are compared with a plain model of CuTe that is written from its definition and
+shares no code with the headers.
 """
 
 from __future__ import annotations

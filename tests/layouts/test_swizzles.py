@@ -1,8 +1,7 @@
 """Compare the answers of `sett banks` and `sett layout swizzle` with other layouts of shared memory: all other paddings
 and swizzles S<B,M,S>, and the swizzles of CuTe and Triton, each for the accesses for which it was made. No other layout
 may be better. Turns (memory cycles per access) are counted here with arrays, without code of the headers. SETT_COUNT is
-the
-number of random sets of accesses.
+the number of random sets of accesses.
 """
 
 from __future__ import annotations

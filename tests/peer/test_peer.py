@@ -1,11 +1,12 @@
 """Check every HLO file of other projects with `gen check`: it passes, or it is one of the refused files, with a place in
 the file.
 
-This takes long, so `ninja test-peer` runs it for a third of the files. There each of them is checked in C. The files in
-the folder `fusions` are many and similar, so each of these is checked in at most one more target. The other files are
-checked in every target. If a check would take too long, the kernels are only compiled, and their maps proved. `ninja test-files` checks
-every file in every target (SETT_ALL). SETT_TARGET selects targets; SETT_PART=n/m selects every m-th file, beginning with the
-n-th.
+This takes long, so `ninja test-peer` checks only a third of the files. Each of them is checked in C. The files in the
+folder `fusions` are many and similar, so each of these is checked in at most one more target. All other files are
+checked in every target. If a check would take too long, the kernels are only compiled, and their maps proved.
+
+`ninja test-files` checks every file in every target (SETT_ALL). SETT_TARGET selects targets. SETT_PART=n/m selects every
+m-th file, beginning with file n (counted from 0).
 """
 
 from __future__ import annotations
