@@ -260,7 +260,8 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> 
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
-# The cases of PRODUCTS for CPUs. `ninja test` runs those in C, `ninja test-peer` also those in OpenCL.
+# The cases of PRODUCTS for CPUs. `ninja test` runs those in C. `ninja test-whole` also runs those in
+# OpenCL, `ninja test-peer` about a third of them.
 BLOCKS = [param if param.values[1] == "c" else pytest.param(*param.values, marks=[*param.marks, pytest.mark.peer])
           for param in PRODUCTS if param.values[1:] in ON_CPUS]
 

@@ -2,7 +2,8 @@
 installed), and integer ops of two and four bits on every pair of values.
 
 The tables are exact fractions, computed from the definitions of the types (sign, exponent, mantissa) without
-gen/hlo/dtypes.py. SETT_SWEEP=1 (`ninja test-peer`) runs every type on every target; by default only a few run.
+gen/hlo/dtypes.py. With SETT_SWEEP=1 every type runs on every target (`ninja test-whole`; `ninja test-peer` runs about a
+third of these cases). By default only a few types run.
 """
 
 from __future__ import annotations

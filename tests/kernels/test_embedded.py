@@ -26,7 +26,7 @@ OWN = [ROOT / "tests" / path for path in ("examples/controller/controller.hlo", 
 LAPACK = ROOT / "tests" / "goldens" / "schur_c64.hlo"    # calls a LAPACK library
 FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((ROOT / "tests" / folder).glob("*.hlo")) if path not in (*OWN, LAPACK))]
 PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
-# The files that `ninja test` compiles; `ninja test-peer` compiles all.
+# The files that `ninja test` compiles. `ninja test-whole` compiles all files, `ninja test-peer` a third of the others.
 SHORT = ["controller", "kalman", "softmax_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "gather_f32"]
 LARGE = "gelu_bf16"    # computing the results of this file takes as long as computing those of all other files
 MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]

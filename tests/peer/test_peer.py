@@ -5,8 +5,8 @@ This takes long, so `ninja test-peer` checks only a third of the files. Each of 
 folder `fusions` are many and similar, so each of these is checked in at most one more target. All other files are
 checked in every target. If a check would take too long, the kernels are only compiled, and their maps proved.
 
-`ninja test-files` checks every file in every target (SETT_ALL). SETT_TARGET selects targets. SETT_PART=n/m selects every
-m-th file, beginning with file n (counted from 0).
+`ninja test-files` checks every file in every target (SETT_ALL). SETT_TARGET selects targets. SETT_PART=n/m selects
+every m-th file, beginning with file n (counted from 0).
 """
 
 from __future__ import annotations
