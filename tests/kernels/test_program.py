@@ -260,7 +260,7 @@ ENTRY m {
 
 
 def test_order_of_launches(tmp_path: Path) -> None:
-    """If it saves memory, an array that only one launch reads is computed right before that launch."""
+    """An array that only one launch reads is computed right before that launch, if this order saves memory."""
     for target, device in (("c", "cpu"), ("opencl", "opencl-gpu")):
         assert pipeline.target_file(program(ORDER), target, device).storage.bytes == 2 * 4 * 4096    # two arrays; in the order of the text three would be needed
     assert {result.status for result in run.check(written(tmp_path, ORDER), "c", run.Options())} == {"PASS"}

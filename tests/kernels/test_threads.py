@@ -117,7 +117,7 @@ def chains(size: int, device: str = "pocl-cpu") -> "List[int]":
     about = pipeline.files(fusion, ["opencl"], device)[1]["targets"]["opencl"]["kernels"]
     assert [k.get("chain", k["name"]) for k in about] == [
         kernel.name for kernel in launched for _ in getattr(kernel, "kernels", [kernel])]
-    # the header creates exactly the kernels that the file declares
+    # the file defines exactly the kernels that are launched
     assert re.findall(r"^__kernel .*? void (\w+)\(", made.text, re.M) == [kernel.name for kernel in launched]
     return [len(getattr(kernel, "kernels", [])) for kernel in launched]
 

@@ -113,8 +113,8 @@ def test_run(tmp_path: Path) -> None:
 
 
 def test_limit_is_processor_time() -> None:
-    """A process that computes is ended after its limit of processor time, a process that waits after the limit of
-    elapsed time.
+    """A process that computes is ended after its limit of processor time. A process that waits is ended after the limit
+    of elapsed time.
     """
     done = child.run(["sh", "-c", "while :; do :; done"], child.Limit(1, 600))
     assert (done.status, done.exceeded) == (-signal.SIGXCPU, "1 s of processor time")
