@@ -454,10 +454,9 @@ typedef struct sett_analysis_coalescing {
 
 /* Result of sett_analysis_bank_conflicts. Accesses are counted as in sett_analysis_coalescing, and `warps` is their number. A phase is the part of an
  * access that is served together. If the access of a lane is not wider than a word of a bank, a phase is all lanes. Otherwise, a phase is n
- * consecutive lanes, where n * (bits of a lane's access) is at most (lanes of a warp) * (bits of a word); n is the largest such number, but at least 1.
- * In one turn, each bank serves one word. A phase without conflicts takes one turn. `phases` and `turns` are sums over all accesses. `degree` is the
- * number of turns of the worst phase; `bank` is the bank with the most words in that phase, and lane[] lists the `lanes` lanes that access this bank,
- * one lane for each word. */
+ * consecutive lanes: the largest n with n * (bits of a lane's access) <= (lanes of a warp) * (bits of a word), but at least 1. In one turn, each bank
+ * serves one word, so a phase without conflicts takes one turn. `phases` and `turns` are sums over all accesses. `degree` is the number of turns of the
+ * worst phase. `bank` is the bank that serves the most words in that phase, and lane[] has one lane for each of these words; `lanes` is their number. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;

@@ -3205,7 +3205,7 @@ SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, i
   return moves;
 }
 
-/* Return 1 if the constant of `rest` moves into `inner`, too, because k divides it. Then *up is the new constant of `inner`. */
+/* Return 1 if the constant of `rest` is not 0 and k divides it. The constant then moves into `inner`, whose new constant is *up. */
 SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
                                            int64_t *up) {
   int64_t constant = e->lin[rest].constant;
@@ -4200,7 +4200,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
         hit = settp_map_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
       if (!hit || (!pass && !settp_map_rest_one_period(e, b, g))) continue;
       if (!settp_map_lin_extract(e, b, g, &a, &r)) return SETTP_MAP_NONE;
-      if (!pass) { /* R7: in the first pass over the candidates g, floor(R / g) must be a number */
+      if (!pass) { /* R7: in the first pass over the candidates g, floor(R / g) must be constant */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
         /* R7: in the second pass over the candidates g, floor(R / g) must be a known form, because a new atom for it does not pay */
@@ -7469,7 +7469,8 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.factor = best.k = 1;
   best.moved = 0;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
-  g[0] = t.k; /* candidates for the factor outside of the leaves: t.k, its gcd with the other terms, and 1 */
+  /* t.k is split into two factors: one stays outside of the leaves. Candidates for it are t.k, its gcd with the other terms, and 1. */
+  g[0] = t.k;
   g[1] = settp_map_gcd(settp_map_lin_gcd_with(e, rest, t.k), e->lin[rest].constant);
   g[2] = 1;
   for (which = 0; which < 6; ++which) {
@@ -8252,9 +8253,9 @@ SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r,
   return settp_map_lin_shrink(e, rest, g, settp_map_floor(low, g));
 }
 
-/* C8: simplify the constraint that g * A + y is in [lo, hi] by another constraint that remains. y is s times the form of the other constraint, so y is
- * in an interval [low, high]. If high - low < g, the first constraint becomes a constraint on A alone. y is also removed from the quotients in A, as in
- * R0. Return 0 if this does not apply or is not cheaper. */
+/* C8: simplify the constraint lo <= g * A + y <= hi, where y is s times the form of another constraint. That constraint remains, and gives an interval
+ * [low, high] of y. If high - low < g, the first constraint becomes a constraint on A alone. y is also removed from the quotients in A, as in R0.
+ * Return 0 if this does not apply or is not cheaper. */
 SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other,
                                        int64_t s) {
   sett_map_interval y = settp_map_interval_divide(settp_map_interval(other->lo, other->hi), s);
@@ -11312,8 +11313,7 @@ SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_ma
 
 /* ======================================================================= bodies: inverse ==== */
 
-/* The results of `both` are `goal` results, followed by variables. Return 1 if the map `back` computes these variables from the first `goal` results.
- */
+/* The results of `both` are `goal` values, followed by variables. Return 1 if the map `back` computes the variables from the values. */
 SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
   sett_map there = both, goes = both;
   if (both.kind != SETT_MAP_DEFINED) return 0;

@@ -364,10 +364,11 @@ SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const f
  * functions that make layouts call this function. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
 /* Check a layout for a machine with these numbers of subgroups per workgroup and of threads per subgroup. Return the layout if every element that has
- * an owner in the layout has an owner on the machine. Otherwise, return a failed layout with the reason. Thread ids count all threads of the workgroup,
- * so a layout with one subgroup may use all of them. Let a layout have several subgroups, and thread ids with a period larger than subgroup_size. Then
- * its subgroup digits and its thread digits are digits of the same number: the thread's number in the workgroup. They must be different digits of this
- * number; otherwise the error is SETT_NESTED_ERROR_WIDE, even if the machine is large enough. A machine has at most 2^20 threads. */
+ * an owner in the layout has an owner on the machine. Otherwise, return a failed layout with the reason. A machine has at most 2^20 threads.
+ *
+ * Thread ids count all threads of the workgroup, so a layout with one subgroup may use all of them. In a layout with several subgroups, thread ids may
+ * have a period larger than subgroup_size. Then both the subgroup digits and the thread digits are digits of the thread's number in the workgroup. No
+ * digit of this number may be used twice; otherwise the error is SETT_NESTED_ERROR_WIDE, even if the machine is large enough. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 

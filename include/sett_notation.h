@@ -381,9 +381,9 @@ SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_not
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: in the comments, R is the result ---- */
-/* Return the layout with the fewest modes that has the same values on [0, size). If `profile` is not NULL, it is a tuple. Then each mode
- * of the layout that is at the position of a leaf of `profile` is coalesced separately, and modes beyond `profile` are not changed. Beyond size, the
- * result may have other values: (4,1):(1,0) becomes 4:1. */
+/* Return the layout with the fewest modes that has the same values on [0, size). Beyond size, the result may have other values: (4,1):(1,0) becomes
+ * 4:1. `profile` is NULL or a tuple. With a tuple, each mode of the layout at the position of a leaf of `profile` is coalesced separately, and modes
+ * beyond `profile` are not changed. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
 /* Return R with R(c) = a(b(c)) for every coordinate c of `b`. The shape of R refines that of `b` (see LAWS). The function refuses if no such layout
@@ -3836,8 +3836,9 @@ SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, cha
   return count;
 }
 
-/* Give `role` to the digits that an entry of `warp_dims` or `lane_dims` names; the last entry is the fastest. A positive entry adds a digit that
- * numbers copies. Return 1 if the product of the sizes of these digits is `number`, 0 if it is not or an entry is not valid. */
+/* Give `role` to the digits of `dims`, which is `warp_dims` or `lane_dims`. A negative entry names a digit; a positive entry n adds a digit of size n,
+ * which numbers copies. The last entry is the fastest. Return 1 if the product of the digits' sizes is `number`. Return 0 if it is not, or if an entry
+ * is not valid. */
 SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, const int64_t *dims, int role,
                                          int64_t number) {
   int64_t stride = 1;
@@ -4802,7 +4803,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* span of the elements that one turn of the banks accesses, in the store (0) or load (1) */
+  for (s = 0; s < 2; ++s) { /* for the store (0) and the load (1): span of the elements accessed in one turn of the banks */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);

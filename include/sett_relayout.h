@@ -215,7 +215,7 @@ typedef struct sett_relayout_plan {
   int32_t walks; /* 1: positions are moved one at a time */
   int32_t axes, signed_elements;
   int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* the leaves of the destination whose values identify a piece */
-  /* number of values of the last chosen leaf that a piece covers. If positions are moved one at a time: number of positions in a piece */
+  /* A piece covers this number of values of the last chosen leaf. If positions are moved one at a time, a piece has this number of positions. */
   int64_t chunk;
   int64_t from_bits, to_bits;
   int64_t span, positions; /* the span and the number of positions of the destination, as in sett_tile_plan */

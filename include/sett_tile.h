@@ -3337,8 +3337,9 @@ SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_
   return 1;
 }
 
-/* Check strides of a plan with steps. The steps are the digits of a dimension, or of the dimensions that * joined. Digits whose strides continue each
- * other are already one digit. So the strides are right everywhere if they are right at the elements where one digit is 1 and all others are 0. */
+/* Check strides of a plan with steps. The steps are the digits of a dimension, or of several dimensions that a tile with a * has joined. Digits whose
+ * strides continue each other are already one digit. So the strides are right everywhere if they are right at the elements where one digit is 1 and all
+ * others are 0. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);

@@ -47,8 +47,8 @@ def marked(pairs: "Iterable[Tuple[str, str]]") -> "List[Any]":
 
 
 def in_turn(first: "Iterable[int]") -> "List[Any]":
-    """Return all combinations of a number in `first` with a target and device. The combinations that `ninja test` leaves
-    out are marked peer.
+    """Return cases (number, target, device): each number in `first` with each target and device. `ninja test` runs the
+    i-th number on ON_CPUS[i] only; the other cases are marked peer.
     """
     return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[turn:][:1] else pytest.mark.peer)
             for turn, number in enumerate(first) for pair in ON]

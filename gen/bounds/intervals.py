@@ -1,4 +1,5 @@
-"""The interval of each elementwise op, as C text: all values that a correct kernel may have in place of an element."""
+"""The interval of each elementwise op, as C text. It contains all values that a correct kernel may compute for an
+element."""
 
 from __future__ import annotations
 
@@ -177,7 +178,7 @@ class Intervals:
 
 
 def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Sequence[str], options: Options) -> bool:
-    """Return true if a kernel's result may differ from the reference's although the operands are exact."""
+    """Return true if a kernel's result may differ from the reference's even if the operands are exact."""
     if to not in FLOATS:
         return False
     if opcode in FUNCTIONS:

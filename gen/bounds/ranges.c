@@ -355,8 +355,8 @@ static inline range range_of_products(double sum, double mass, double slack, dou
                                double least, double largest) {
   const bool is_exact = whole && slack == 0.0 && flushed == 0.0 && mass * unit <= 1.0;
   const double error = is_exact ? 0.0 : slack + flushed + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
-  /* if the type's largest number is below 0x1p1000, no sum in double overflows, so a NaN comes from a factor or from
-   * infinities */
+  /* No sum in double overflows if the type's largest number is below 0x1p1000. A NaN then comes from a factor or from
+   * infinities. */
   const bool fits = largest < 0x1p1000;
   if (fits && slack == 0.0 && sum != sum) return range_of(NAN, NAN);
   if (!(slack + flushed < INFINITY) || !(mass + error <= largest)) return range_all();

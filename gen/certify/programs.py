@@ -321,8 +321,8 @@ def _ask(call: Call, read: Access, write: Access) -> None:
     printer = Printer()
     group = frozenset(call.found.groups | call.found.common)
     one, two = "@1", "@2"
-    # the cases in which a work-item writes before it reads: in an earlier step of a loop around both, or earlier in the
-    # text of the same step
+    # the cases in which a work-item writes before it reads: the write is in an earlier step of a loop that contains
+    # both accesses, or earlier in the text of the same step
     before: "List[str]" = []
     equal: "List[str]" = []
     for a, b in zip(write.loops, read.loops):

@@ -394,7 +394,7 @@ class Walk:
                 low, high = bounds(value.term, self.path[-5:])
             if lo <= low and high <= hi:
                 return Number(type, value.term, value.data, value.condition)
-            # a value from memory, or a type narrower than those of indices, which have at least 32 bits
+            # the value comes from memory, or the type is narrower than index types, which have at least 32 bits
             if value.data or type.bits < 32:
                 return self._fresh(type, self._varies(value.term))
             if type.signed or type.bits < source.bits:

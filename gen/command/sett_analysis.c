@@ -311,8 +311,8 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
   say_text(self, " of them used");
 }
 
-/* Tries changes of an access, and writes those with which fewer bytes are moved: vectors, lanes along another variable,
- * another alignment of the array. */
+/* Tries three changes of an access: vectors, lanes along another variable, and another alignment of the array. Writes
+ * those changes with which fewer bytes are moved. */
 static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory,
                                 int transaction, int lanes, int lane) {
   int v, at = 0, shift = 0, cut, helped = 0, vector = memory->width > 1 ? (int)memory->width : 1;

@@ -155,8 +155,8 @@ static void draw_name_cells(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME]) {
   t->cell = t->cells;
 }
 
-/* Chooses which of an owner's numbers, such as warp, lane and slot, selects its colour. That is the lane. If the lane is
- * not printed, it is the last printed number before the slot, or the slot if no other is printed. */
+/* An owner has several numbers, for example warp, lane and slot. Chooses the number that selects the owner's colour: the
+ * lane if it is printed, else the last printed number before the slot, else the slot. */
 static void draw_colour_owners(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME], int lane) {
   int k;
   if (lane < 0 || !(t->shown >> lane & 1))

@@ -107,7 +107,7 @@ class Accesses(Registers):
         return [f"{at} + {k * self.lanes}" if k else at for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
-        """Return, as C text, the number of the lowest bit of an element of the current register in its 32-bit word. A
-        word contains one element of each of several registers.
+        """Return, as C text, the bit at which the current register's element begins in a 32-bit word. The word contains
+        one element of each of several registers.
         """
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")

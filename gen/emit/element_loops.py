@@ -151,7 +151,7 @@ class _Steps:
                 self.env[i] = self.body.scalar_op(i, self.env)
 
     def assign(self, numbers: "Sequence[int]", mask: "Optional[Value]" = None) -> None:
-        """Assign their next values to the variables with these indices. mask: the lanes that change; None if all lanes
+        """Assign the next values to the variables with these indices. mask: the lanes that change; None if all lanes
         change.
         """
         body, variables = self.body, [self.variables[k] for k in numbers]

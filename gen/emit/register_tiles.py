@@ -173,7 +173,7 @@ def _columns(registers: "List[Register]", lanes: int, first: int = 0) -> List[st
 
 
 def _square(width: int) -> Square:
-    """Return the transpose of a square with as many rows as 16 bytes contain elements."""
+    """Return the transpose of a square of n x n elements, where n elements fill 16 bytes."""
     side = 8 * PIECE // width
     bits = _log2(side)
     steps = [(0, bits - 1)] * bits

@@ -100,8 +100,8 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
 
 
 def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
-    """Return the replacements for the words in the text of a multiply-add. They include the names of the machine's
-    intrinsics, which languages with intrinsics use.
+    """Return the replacements for the words in the text of a multiply-add. Some of them are names of the machine's
+    intrinsics; only languages with intrinsics use these.
     """
     size, double = bits(dtype) // 8 * lanes, dtype == "f64"
     words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
@@ -197,7 +197,9 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
 
 
 def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
-    """Return the replacements for the words about vectors of f32 and of 32-bit and 16-bit integers."""
+    """Return the replacements for the words in C text that stand for vectors of f32 and of 32-bit and 16-bit integers,
+    and for operations on them.
+    """
     def word(word_: str, *arguments: str) -> str:
         return f"{word_}({', '.join(arguments)})"
 

@@ -297,14 +297,13 @@ def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[s
 
 
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """Return the map (warp, lane, n, part) -> (line, step): the row of the tile whose address a lane gives to ldmatrix.
-    A line is a row of the left operand or a column of the right operand, a step is an index along the sum. One ldmatrix
-    loads four matrices, each from the addresses of 8 lanes. `n` numbers the groups of 16 lines of the warp, `part` the
-    groups of 32 bytes along the steps.
+    """Return the map (warp, lane, n, part) -> (line, step) to the element whose address a lane gives to ldmatrix. A
+    line is a row of the left operand or a column of the right operand; a step is an index along the sum. `n` numbers
+    the groups of 16 lines of the warp, `part` the groups of 32 bytes along the steps.
 
-    The matrices of the left operand follow each other along lines, then along steps; those of the right operand along
-    steps, then along lines. If pairs of lines are transposed, a matrix has two of every four steps, and the next matrix
-    has the other two.
+    One ldmatrix loads 2 x 2 matrices, each from the addresses of 8 lanes. Matrices 0 and 1 of the left operand are
+    adjacent along the lines; those of the right operand are adjacent along the steps. If pairs of lines are transposed,
+    a matrix has two of every four steps, and the next matrix has the other two.
     """
     tile, word = schedule.block, WORD // element_bytes(nest)
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]

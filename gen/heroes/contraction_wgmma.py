@@ -167,9 +167,9 @@ def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: in
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[str, str]":
-    """Return two maps from a thread's sums to the tile: (warpgroup, warp, lane, i) -> (row of the tile), where i is a
-    row of the thread, and (lane, j) -> (group of `vec` columns of the tile), where j is a group of columns of the
-    thread. The lanes of a warp hold the sums that they would hold after adjacent mma.sync instructions.
+    """Return two maps from a thread's sums to the tile. The first maps row i of a thread to a row of the tile:
+    (warpgroup, warp, lane, i) -> (row). The second maps group j of a thread's columns to a group of `vec` columns of
+    the tile: (lane, j) -> (group). The lanes of a warp hold the same sums as after adjacent mma.sync instructions.
     """
     tile, vec = schedule.block, schedule.vec
     columns = tile.thread_columns // vec

@@ -225,8 +225,8 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
 
     def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """Return the plan of a piece of code. Code for elements reads the row's values, and the values that earlier
-        stages hold in registers.
+        """Return the plan of a piece of code. If it is code for the elements of a row, it reads the row's values and
+        the values that earlier stages hold in registers.
         """
         if partition is self.nest.inputs:
             given = self.whole.given(self, self.slot)

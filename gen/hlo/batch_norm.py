@@ -38,7 +38,7 @@ class _Norm:
         self.count = float(math.prod(of.dims[d] for d in self.rest))
 
     def given(self, value: Instruction, number: int) -> Instruction:
-        """Return a value converted to the type and layout of the batch norm's result `number`."""
+        """Return a value converted to the type and layout of result `number` of the batch norm."""
         to = self.to.children[number] if self.to.kind == "tuple" else self.to
         return self.x.laid_out(self.x.convert(value, to.dtype), to)
 

@@ -166,7 +166,7 @@ class _Body:
         return sorted(sorted(group) for group in groups)
 
     def one_op(self, k: int) -> bool:
-        """Return true if component k is one op of accumulator k and element k."""
+        """Return true if the combiner computes component k by one op from accumulator k and element k."""
         root = self.roots[k]
         return root.opcode in ONE_OP and sorted(id(_through(o)) for o in root.operands) == sorted(
             id(self.parameters[n]) for n in (k, self.half + k))

@@ -101,8 +101,8 @@ class Contraction(Nest):
         gives the position of the first step, in the first cell of each window.
     wide: None if a unit needs one element of `single`. Otherwise, a unit needs several elements of `single`, and `wide`
         is the distance from these to the elements that the next unit needs.
-    part: None, or two numbers: how many adjacent lanes share an element of `single`, and the distance from this element
-        to the element of the next lanes.
+    part: None, or two numbers. The first is the number of adjacent lanes that share an element of `single`. The second
+        is the distance from this element to the element of the next lanes.
     outer: the digits before the columns.
     rows: the index in `outer` of the digit that becomes the rows of a tile, or None. All rows read the same elements of
         `units`.
@@ -119,9 +119,9 @@ class Contraction(Nest):
     windows: the windows that are divided into several cells.
     discarded: maps from a position of the result to an integer. If one of the integers is negative, no kernel uses the
         result at this position.
-    masked: maps from a position of the result and a step of the sum to an integer. If one of the integers is negative,
-        a mask has discarded the score from which this element of `single` is computed. The element is then usually
-        zero.
+    masked: maps from a position of the result and a step of the sum to an integer. The element of `single` for this
+        step is computed from an attention score. If one of the integers is negative, a mask has discarded the score.
+        The element is then usually zero.
     """
 
     dot: Instruction

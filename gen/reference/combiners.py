@@ -47,8 +47,8 @@ def through(i: Instruction) -> Instruction:
 
 
 def combiner_parts(computation: Computation, count: int) -> Optional[List[Instruction]]:
-    """Return one op for each result of a combiner, if result k is one op on accumulator k and element k. Return None
-    for any other combiner.
+    """Return the op of each result of a combiner, if one op computes result k from accumulator k and element k. Return
+    None for any other combiner.
     """
     root = through(root_of(computation))
     parts = [through(o) for o in root.operands] if root.opcode == "tuple" else [root]

@@ -156,8 +156,8 @@ class Lowering:
         return self.elementwise(x)
 
     def controlled(self, shape: Shape, x: List[Lowered]) -> Lowered:
-        """Add a loop or a branch whose operands are all flat. The attribute `counts` has the number of leaves of each
-        operand of a branch.
+        """Add a loop or a branch. Its operands are the leaves of the values in `x`, which may be tuples. For a branch,
+        the attribute `counts` has the number of leaves of each value after the first.
         """
         flats = [flat(value) for value in x]
         value = self.several(shape, [i for leaves in flats for i in leaves], {})

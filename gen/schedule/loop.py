@@ -241,8 +241,8 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
 
 
 def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[LoopSchedule]":
-    """Return the CPU schedules with contiguous vectors. For 16-bit elements, pairs of registers come first; in the
-    other schedules, a step has as many registers as fill a cache line.
+    """Return the CPU schedules with contiguous vectors. In most of them, a step has as many registers as fill a cache
+    line. If all elements have 16 bits, schedules whose steps have a pair of registers come first.
     """
     numbers = device.loop_cpu
     loops = []

@@ -212,7 +212,7 @@ class Target:
 
     @property
     def unroll_counted(self) -> str:
-        """Return the line before a loop that is to be unrolled, if its trip count is an argument of an inlined
+        """Return the line before a loop that is to be unrolled. The loop's trip count is an argument of an inlined
         function.
         """
         return self.unroll

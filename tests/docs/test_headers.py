@@ -31,7 +31,7 @@ def manual(header: str) -> str:
 
 @EACH
 def test_sections(header: str) -> None:
-    """Each manual has these sections in this order. Other sections may be between them."""
+    """Each manual has the sections in SECTIONS, in this order. Other sections may be between them."""
     found = re.findall(r"^([A-Z][A-Z ]*?)(?: \(.*)?$", manual(header), re.M)
     assert [name for name in found if name in SECTIONS] == SECTIONS
 

@@ -465,7 +465,7 @@ def test_random_against_all_values() -> None:
         init = tuple(dtypes.decode(o.literal[0], o.shape.dtype) for o in reduce.operands[len(kinds):])   # type: ignore[index]
         commutative, associative, start = brute(reduce.called[0], kinds, init)   # type: ignore[arg-type]
         assert found.free == found.free_but_nan == (commutative and associative) and found.associative == associative, f"{found}\n{body}"
-        if "proved" in found.reason or not found.free:  # any other free combiner is a single op, and its start value is the op's identity
+        if "proved" in found.reason or not found.free:  # a combiner that is free without a proof is a single op; it starts at the op's identity
             assert (found.start is not None) == (start and associative), f"{found}\n{body}"
         seen["free" if found.free else "parts" if associative else "order"] += 1
         seen["start"] += found.start is not None

@@ -538,8 +538,8 @@ class Turned(Draw):
 
 
 def turned(seed: int) -> str:
-    """Return a product whose operand with more rows is read in place. Seeds from 1000 * seed on are tried until one
-    gives such a product.
+    """Return a product of which the operand with more rows is read in place. Seeds from 1000 * seed on are tried until
+    one gives such a product.
     """
     types = [of for of in NUMBERS if of[0] in GROUPS and of[1] in GROUPS]
     for each in range(1000 * seed, 1000 * seed + 100):

@@ -553,8 +553,8 @@ def test_refused(name: str) -> None:
 
 
 def test_iterations_of_a_check(tmp_path: Path) -> None:
-    """If the number of iterations depends on values, a check limits the number. All iterations together may have a
-    fixed number of ops. So if a step has twice as many ops, the limit is about half as large.
+    """If the number of iterations of a loop depends on values, a check limits it. The limit is such that all iterations
+    together have a fixed number of ops. So if a step has twice as many ops, the limit is about half as large.
     """
     limits = []
     for ops in (8, 20):

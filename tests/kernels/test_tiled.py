@@ -303,9 +303,9 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Transposes whose rows do not begin at cache lines agree with the reference. With bursts most of these kernels
-    process two tiles at a time. There are batches whose matrices all begin at the same position in a cache line, at one
-    of several positions, or at any position.
+    """Transposes whose rows do not begin at cache lines agree with the reference. With bursts, most of these kernels
+    process two tiles at a time. In some batches all matrices begin at the same position in a cache line. In others
+    they begin at one of several positions, or at any position.
     """
     told_of_bursts(bursts, monkeypatch)
     texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"

@@ -154,8 +154,8 @@ def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the rows of a result begin inside cache lines, vectors are aligned to cache lines, also in batches. Short rows,
-    vectors smaller than a line, and windows that reach beyond a border are not aligned.
+    """Vectors are aligned to cache lines even if the rows of the result are not, also in batches. They are not aligned
+    for short rows, for vectors smaller than a line, and for windows that reach beyond a border.
     """
     uncached(monkeypatch)
     texts = {}

@@ -502,7 +502,7 @@ CONVERT = [("f32[64,64]{1,0:T(32,32)(16,16)}", "cute", "((16,2,2),(16,2,2)):((16
            ("{register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []} -> {dim0 = 64, dim1 = 16}", "mosaic",
             "64x16@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"),
            ("((2,2),(4,8)):((1@1,8@0),(2@1,1@0))", "triton", "{register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], block = []} -> {dim0 = 16, dim1 = 8}")]
-# A layout, a notation that cannot write it, and the answer: the reason and, if the values are the reason, points that prove it.
+# A layout, a notation that cannot write it, and the expected answer. The answer gives the reason, and if possible points whose values prove it.
 NO = [("3:1", "triton", "no: a size is no power of two"), ("4:3", "triton", "no: the values of these are not the XOR of each other: at (2) 6, at (1) 3, at (3) 9"),
       ("(2,2):(1,3)", "triton", "no: the values of these are not the XOR of each other: at (0,1) 3, at (1,0) 1, at (1,1) 4"),
       ("17x3@Ab16a", "cute", "no: the digits do not divide the size of their dimension: at (1,0) 1, at (16,0) 48"), ("4:1", "iree", "no: an offset is no register of a thread"),

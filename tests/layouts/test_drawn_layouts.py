@@ -277,8 +277,8 @@ def same(a: Table, b: Table, through: str = "") -> bool:
 # ---- does a notation have a layout with these values? ------------------------------------------------------------------------------------------------
 
 def pieces(values) -> "list | None":
-    """Return a function for each input, with value 0 at input 0, such that their sum is the table minus its first value.
-    Return None if there are no such functions.
+    """Split a table into its first value plus one function of each input, with value 0 at input 0. Return these
+    functions, or None if the table is no such sum.
     """
     first = values[(0,) * values.ndim]
     parts = [values[tuple(slice(None) if e == d else 0 for e in range(values.ndim))] - first for d in range(values.ndim)]

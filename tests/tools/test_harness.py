@@ -386,7 +386,7 @@ class Harness(unittest.TestCase):
             run.find_device("opencl", run.Options(device="no such device"))
         self.assertEqual(caught.exception.status, 3)
 
-    # ---- whole modules: only the generator is replaced by hand-written files ----
+    # ---- whole modules, with hand-written files in place of generated ones ----
 
     MODULE = """HloModule steps
 
