@@ -3609,7 +3609,7 @@ SETT_INLINE void settp_map_atom_measure(settp_map_engine *e, settp_map_atom *ato
   }
 }
 
-/* Return settp_map_at_step of a form's values at the samples. The result for the last form is remembered. */
+/* Return settp_map_at_step of a form's values at the samples. The result is kept until another form is asked for. */
 SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t *hash) {
   if (e->stepped != l) {
     e->step = settp_map_at_step(settp_map_lin_at(e, l), e->scaled, &e->step_hash);
@@ -7124,7 +7124,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
     if (n > 1 << 20 || node->op == SETTP_MAP_VAR) return n + 1;
     if (node->op == SETTP_MAP_CONST) return n + (node->value < 0 ? 2 : 1);
     if (node->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k)) {
-      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* 5 - x has one sign, like 5 + x: add none for -x */
+      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* -x + 5 is printed as 5 - x, with one sign */
     } else if (node->op == SETTP_MAP_ADD) {
       const settp_map_node *right = settp_map_at(arena, b);
       if (right->op == SETTP_MAP_CONST) {
@@ -7410,7 +7410,7 @@ SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *lea
   int32_t i, j;
   int n, k;
   out->moved = settp_map_lin_constant(e, 0);
-  for (n = -2; n < leaves; ++n) { /* n = -2: the constant; n = -1: the atoms of `rest`; n >= 0: the atoms of leaf n */
+  for (n = -2; n < leaves; ++n) { /* -2: the constant; -1: the atoms of `rest`; n >= 0: the atoms of leaf n */
     int32_t l = n < 0 ? rest : leaf[n], count = n == -2 ? 1 : e->lin[l].count;
     for (i = 0; i < count; ++i) {
       int32_t atom = n == -2 ? SETTP_MAP_NONE : e->term[e->lin[l].first + i].atom, own = 1;
@@ -8588,7 +8588,7 @@ typedef struct settp_map_carry { /* The state that one round of simplify passes 
   int64_t *points;
 } settp_map_carry;
 
-/* Return the state before the first round. If `xors` is set, operands of xor are read as bits from the start on. */
+/* Return the state before the first round of simplify. If `xors` is set, the engine reads operands of xor as bits from its start on. */
 SETT_INLINE settp_map_carry settp_map_carry_make(int xors) {
   settp_map_carry carry;
   carry.work = SETTP_MAP_WORK_MAX;
@@ -9214,7 +9214,7 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   int i, j, code;
   if (map.kind != SETT_MAP_DEFINED) return settp_map_error(&map);
   if (variable < 0 || variable >= sett_map_variables(map)) code = SETT_MAP_ERROR_UNKNOWN;
-  else code = settp_map_ask(arena, map, &a); /* a map that has no value anywhere has no answer */
+  else code = settp_map_ask(arena, map, &a); /* an error if the map has no value at any point */
   for (i = 0; i < map.results; ++i) {
     const settp_map_engine *e = &a.engine;
     int32_t l;
@@ -11909,7 +11909,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
   }
 }
 
-/* Compute the intervals of all nodes in a list from their operations. With an engine, intersect them with the intervals of their forms. */
+/* Compute the interval of each node in a list from the node's operation. If an engine is given, intersect it with the interval of the node's form. */
 SETT_INLINE sett_map_interval *settp_map_node_ranges(sett_map_arena *arena, const settp_map_list *list,
                                                      const sett_map_variable *bounds, settp_map_engine *e,
                                                      const int32_t *lin) {

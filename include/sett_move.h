@@ -345,8 +345,8 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
 /* ---- registers ---- */
 
 /* For each register of `b` in each thread, write to `held` the register of `a` that has its value in the same thread, or -1 if the value comes from
- * another thread or is missing. Return 1 if no -1 was written. If a register of `b` needs no element in a thread, the register written for the thread
- * before is repeated: equal registers need no select. */
+ * another thread or is missing. Return 1 if no -1 was written. If a register of `b` needs no element in a thread, `held` repeats the register of the
+ * thread before: if all threads have the same register, no select is needed. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
   int t, r, all = 1, none = work->none;

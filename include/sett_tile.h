@@ -3106,8 +3106,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   for (i = 0; i < from->tiles; ++i)
     if (from->tile_rank[i] > reach) reach = from->tile_rank[i];
   if (reach > rank) reach = rank;
-  /* Without tiles, only the order in order[] is possible. Tiles change the `reach` most minor dimensions, so every choice of dimensions for these is
-   * tried, in every order; the other dimensions follow as in order[]. slot[p] is the index in order[] of the p-th most minor dimension. */
+  /* Without tiles, only the order in order[] is possible. Tiles change the `reach` most minor dimensions. So every list of `reach` dimensions is tried
+   * in their place; the other dimensions follow as in order[]. slot[p] is the index in order[] of the p-th most minor dimension. */
   for (i = 0; i < reach; ++i) slot[i] = -1;
   for (depth = 0;;) {
     if (depth == reach) {

@@ -739,9 +739,10 @@ class Instances:
         return expressions.join(made)
 
     def _solved(self, memory: Memory, launch: Followed, offset: Term, width: int) -> "Any":
-        """Return bytes of an array that an earlier launch writes. The writer is computed from the offset: if the offset
-        of each store is a mixed-radix number, and its digits are all the ids and steps of the launch, then the
-        offset determines them. Return None if the stores' offsets are not of this form.
+        """Return the value of `width` bytes at an offset of an array that an earlier launch writes. The offset of each
+        store must be a mixed-radix number whose digits are all the ids and steps of the launch. Then the offset
+        determines the ids and steps of the store that wrote the bytes. Return None if a store's offset has another
+        form.
         """
         chosen: "List[Tuple[Condition, Expression]]" = []
         templates = sorted(launch.templates, key=lambda a: a.number)

@@ -248,8 +248,8 @@ class Questions:
                     self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a, meet)
 
     def _race(self, a: Access, others: "List[Access]", groups: bool) -> "Tuple[Printer, str, str]":
-        """Return a query whose condition holds if an access overlaps with one of the others: its printer, its
-        description, and the condition.
+        """Return a query: its printer, its description, and its condition. The condition holds if an access overlaps
+        with one of the others.
         """
         printer, shared = Printer(), frozenset(self._shared())
         if not groups:
@@ -479,8 +479,8 @@ def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", so
 
 def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers) -> "Optional[List[Tuple[Term, int, int]]]":
     """Access `a` has the offset `form` + `one`, and access `b` has the offset `form` + `two`. Write both offsets as
-    n * F + G with 0 <= G < n. Return F and G: for each a term, the constant added to it in `a`, and the constant added
-    in `b`. If G is the same constant in both, return F alone. Return None if there is no such n.
+    n * F + G with 0 <= G < n. Return (term, constant in `a`, constant in `b`) for F and for G. If G is the same
+    constant in both accesses, return only F. Return None if there is no such n.
     """
     for n in sorted({abs(f) for _, f in form.parts if abs(f) > 1}, reverse=True):
         high = Term(tuple((atom, (2 * f + n) // (2 * n)) for atom, f in form.parts if (2 * f + n) // (2 * n)), 0)

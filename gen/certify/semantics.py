@@ -263,7 +263,7 @@ class Semantics:
         return ""
 
     def _follow(self, walked: _Walked) -> Followed:
-        """Walk a launch's kernel, and return the stores to all arrays with their moments."""
+        """Walk a launch's kernel. Return the stores to all arrays, each with the moment at which it happens."""
         walk, launch = self.following, walked.launch
         made = Followed(walked.number, memories=walked.memories)
         walk.statements, walk.most_statements, walk.launch = 0, WALK_STATEMENTS, walked.number
@@ -580,9 +580,9 @@ class Semantics:
     def _ask(
         self, lanes: "List[_Lane]", given: "List[Condition]", solvers: Solvers, about: str, own: bool
     ) -> "Tuple[Answer, Printer, Any, Digits]":
-        """Ask whether the text reads an element that HLO does not read, for any lane in `lanes`.
+        """Ask the solvers if the kernel's text reads an element that HLO does not read, for any lane in `lanes`.
 
-        own: if it is false, ask whether HLO reads an element that the text does not read.
+        own: if false, ask the opposite: if HLO reads an element that the text does not read.
         """
         sides = [(lane, *((lane.does, lane.says) if own else (lane.says, lane.does))) for lane in lanes]
         parts: "List[object]" = [*given]

@@ -643,8 +643,8 @@ static void analysis_say_apart(command *self, int64_t stride) {
   say_text(self, " elements apart");
 }
 
-/* Suggests vectors. For one map, writes the vectors with which it would access the banks in fewer cycles. For several
- * maps, writes the first vector that is possible. */
+/* Suggests vectors. For one map, writes the vectors with which its accesses to the banks take fewer cycles. For several
+ * maps, writes only the first possible vector. */
 static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map,
                                const sett_analysis_memory *memory, const sett_analysis_banks *was) {
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();
@@ -767,7 +767,7 @@ static int banks(command *self) {
       say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
     } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
       int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
-      while (row * rows % round) ++rows; /* ends, because row * round is a multiple of round */
+      while (row * rows % round) ++rows; /* ends at rows = round or earlier: row * round is a multiple of round */
       if (rows < WARP) {
         say_text(self, "\nwhy: a row is ");
         say_int(self, row / 8);

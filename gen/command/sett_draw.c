@@ -1338,8 +1338,9 @@ static void draw_say_svg(command *self, draw_picture *p) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* Returns true if the numbers in the cells of two tables have the same meaning. The owners of one table may have
- * additional leading numbers, such as a block, if these have only one value and are not printed. */
+/* Returns true if the numbers in the cells of two tables have the same meaning. If the cells contain owners, one table
+ * may have leading numbers that the other lacks, such as a block. These numbers must have a single value, and are not
+ * printed. */
 static int draw_comparable(const draw_table *a, const draw_table *b) {
   const draw_table *more = a->numbers > b->numbers ? a : b;
   int further = 2 * more->numbers - a->numbers - b->numbers;

@@ -523,7 +523,7 @@ class Form:
             or self.loop.joined == 1 and self.is_picked(flat, buffer)
 
     def _stores(self, root: Root) -> bool:
-        """Return true if the elements of a root can be stored in the way that the schedule requires."""
+        """Return true if the schedule can store the elements of a root."""
         dtype, body = self.element_type(root.shape.dtype), self.function.body
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         if self.moves and self.registers_down == self.loop.interleaved > 1:

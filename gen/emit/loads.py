@@ -272,8 +272,8 @@ class Loads(Accesses):
         return self.declare(parameter.name, dtype, self.lanes, self.of_bits(dtype, text, self.lanes), dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
-        """Return the prefetch distance along each row of a tile, in elements; 0 for no prefetch. The distance leads
-        to the next tile along the lanes if a memory page contains several rows.
+        """Return the prefetch distance along each row of a tile, in elements; 0 for no prefetch. If a memory page
+        contains several rows, it is the distance to the next tile along the lanes.
         """
         if pitch * size >= self.loop.page or not self.loop.row_prefetch:
             return self.loop.row_prefetch // size

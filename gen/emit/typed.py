@@ -44,8 +44,8 @@ def _complex_words(d: Target, dtype: str) -> Dict[str, Any]:
 
 
 def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
-    """Return the text of a function of a number. about: the type of the number, and then a second type or an index
-    type, if the function has one.
+    """Return the text of a scalar function. about: the type of its argument; if the function needs a second type, such
+    as an index type, that type too.
     """
     titles = (f"{name}_{about[0]}", "_".join([name, *_TITLES.get(name, ("T",))]))
     piece = next((title for title in titles if title in pieces("scalars.c")), None)

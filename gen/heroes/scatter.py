@@ -763,7 +763,9 @@ def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]"
 
 
 def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
-    """Return the loop that picks the rows of a work-item, along the dimension `row` of the updates."""
+    """Return the loop over dimension `row` of the updates, in which a work-item picks the rows whose index is in its
+    own part of the result.
+    """
     d, nest = writer.d, writer.nest
     k = list(nest.instruction.attributes["scatter_dims_to_operand_dims"]).index(form.dimension)
     index, size = writer.found[k], nest.lasts[k] + 1

@@ -168,8 +168,8 @@ class TransposeLinesRecord:
     tiles: str  # C text of the number of tiles side by side in the work-item's columns
     register: str  # C type of a register that is a whole line
     carried: int  # number of registers that are carried from tile to tile
-    first: str  # C text of the number of the first tile that stage "next" does
-    end: str  # C text of the number of the tile after the last that stage "next" does
+    first: str  # C text of the number of the first tile of stage "next"
+    end: str  # C text of 1 + the number of the last tile of stage "next"
     parts: int
     blocks: int                                 # number of blocks of columns
 

@@ -43,12 +43,14 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 
 class Digit(NamedTuple):
-    """A digit of the result's position, or of the sum. One step of a digit changes the digit by 1.
+    """A digit of the result's position, or of the number of a summand (mixed-radix numbers). A step of a digit
+    increases it by 1.
 
     A window has places (its positions along the result) and taps (its elements). A cell contains some places and some
     taps (gen/plan/cells.py).
 
-    size: the number of steps. If the digit counts places or taps, the largest number that a cell has.
+    size: the number of values of the digit. If the digit counts places or taps, and cells have different numbers of
+        these, it is the largest number.
     single, units: the distance in each operand that corresponds to one step.
     strips: the number of strips by which one step moves (gen/plan/strips.py); 0 outside of strips.
     window: the index of the window whose positions (places) or elements (taps) the digit counts; None if there is none.
@@ -634,8 +636,8 @@ def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
 
 
 def _joined(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """Return the steps. The last digit is merged into the digit before it if the latter counts elements of a window
-    (taps) and the strides of both continue.
+    """Return the steps, with the last two digits merged if they can be. The digit before the last must count elements
+    of a window (taps), and each of its strides must be the last digit's stride times the last digit's size.
     """
     if len(steps) < 2 or steps[-1].window is not None or steps[-2].window is None or not _goes_on(*steps[-2:]):
         return steps

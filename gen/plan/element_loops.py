@@ -250,9 +250,10 @@ class _Walker:
         return compose(self.own, algebra.substitute(identity(dims), **{f"i{k}": at for k, at in places.items()}))
 
     def hold(self, asked: int) -> None:
-        """Find out which variables a finished element keeps. The next value of such a variable is a select between a
-        new and the old value; the new value replaces the select. Raise Refused if a finished element does not keep a
-        result, or a variable of its predicate. asked: the index of the scalar that is the predicate of an element.
+        """Find the variables that keep their values once an element is finished, which is when its predicate is false.
+        The next value of such a variable is the variable itself, or select(predicate, new value, variable). Replace
+        this select by the new value. Raise Refused if a result, or a variable on which the predicate depends, is not
+        kept. asked: the index of the predicate in `scalars`.
         """
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):

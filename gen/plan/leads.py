@@ -24,7 +24,9 @@ def stride_map(shape: Shape) -> str:
 
 
 def has_strides(shape: Shape) -> bool:
-    """Return true if a distance in the array can be represented as m * BASE + rest."""
+    """Return true if m * BASE + rest can represent every distance in the array: the array has no leading dimension that
+    the caller gives, or fewer than BASE / 2 elements.
+    """
     return not shape.lead or shape.elements < BASE // 2
 
 

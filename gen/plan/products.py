@@ -1036,8 +1036,8 @@ def parts_of_unit(groups: int, features: int, unit: int) -> int:
 
 def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Instruction,
               order: "Sequence[int]") -> Instruction:
-    """Return a convolution in which one vector has output features of several feature groups. Each lane of the vector
-    reads the base's element for its own group.
+    """Return the convolution for vectors that contain output features of several feature groups. Each lane of a vector
+    reads the base's element that its own group needs.
     """
     labels = product.attributes["dim_labels"]
     wide = labels.lhs[0 if product.attributes["batch_group_count"] > 1 else 1]

@@ -28,7 +28,7 @@ from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, C
 
 
 MOST_ENTRIES = 1 << 20
-# maximum of (stored values * functions) for which `_improved` tries to remove each stored value from a choice
+# `_improved` tries to remove each stored value from a choice only if (stored values * functions) is at most this
 MOST_TRIED = 1 << 16
 
 

@@ -20,8 +20,8 @@ _COLUMNS, _ROWS = 88, 36
 
 def drawn(placement: Placement) -> List[str]:
     """Return the picture as lines of text, at most about 100 columns by 40 lines. A line stands for the bytes from one
-    edge of a buffer to the next edge. If there are too many edges, lines are equally spaced, and a line shows the
-    buffers at its middle. The columns divide the steps in the same way.
+    edge of a buffer to the next edge. If there are too many edges, all lines stand for equally many bytes, and each
+    shows the buffers at its middle. Columns stand for steps in the same way.
     """
     boxes = _boxes(placement)
     edges = _axis([edge for live, offset in boxes for edge in (offset, offset + live.bytes)], _ROWS)

@@ -43,7 +43,7 @@ def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]
 
 
 def as_one(program: Program, places: "Dict[Array, Place]") -> "Dict[Array, Place]":
-    """Return the places of the arrays if the caller passes, for each result in `program.donors`, the buffer of the
+    """Return the places of the arrays in a call where each result in `program.donors` has the same buffer as its
     parameter.
     """
     buffers = {program.results.index(result): places[parameter] for result, parameter in program.donors.items()

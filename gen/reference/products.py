@@ -125,8 +125,8 @@ def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: A
 
 
 def factor_places(order: List[int], dims: Sequence[int]) -> "Tuple[Index, List[Index]]":
-    """Return the position of a factor in its array, and the index of the same element in the operand. Both contain the
-    variables of the loops over the factors.
+    """Return two values, both as text of the variables of the loops over an operand's factors: the position of a factor
+    in the array of factors, and the index of the same element in the operand.
     """
     sizes = [dims[d] for d in order]
     indices, of = indices_of(sizes), indices_of(dims)

@@ -52,8 +52,8 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
 
 
 def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
-    """Return lists of nests. The first list has the given nests. Each further list is the list before, in which the
-    members of each nest that combines others take its place.
+    """Return lists of nests. The first list has the given nests. Each further list is a copy of the list before, in
+    which every nest that combines others is replaced by its members.
     """
     levels = [kernels]
     while any(nest.members for nest in levels[-1]):

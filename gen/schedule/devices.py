@@ -61,7 +61,7 @@ LANES = VECTOR_BITS // 32   # number of 32-bit elements of a CPU's vectors
 # The following numbers describe graphs and plans. They are the same for all devices of a class, or for all devices.
 # They are estimates, unless a comment has a measurement.
 
-# maximum number of adjacent elements that shuffles spread over registers; tiles transpose longer sequences
+# maximum number of adjacent elements that shuffles spread over registers. Longer sequences are transposed in tiles.
 SPREAD_ELEMENTS = 8
 SPREAD_ROW = 128            # minimum length, in elements, of the rows over which shuffles spread adjacent elements
 STRIDED_COST = 8            # cost of a byte of an access that is not contiguous; a byte of a contiguous access costs 1

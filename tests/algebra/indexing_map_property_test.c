@@ -417,9 +417,9 @@ static void check_range(sett_map map, int all) {
   }
 }
 
-/* Check the strides that the header states for one variable: where its value is x and its lower bound is lo, a
- * result is rest + stride * (x - lo). The rest does not depend on x, and is a multiple of `align` (0 if `align` is 0).
- * `points` must have all points of the box, the last variable fastest. */
+/* Check the strides that the header states for one variable. If x is its value and lo its lower bound, a result is
+ * rest + stride * (x - lo). The rest does not depend on x, and is a multiple of `align` (0 if `align` is 0). `points`
+ * must have all points of the box, the last variable fastest. */
 static void check_strides(draw *r, sett_map simple) {
   static int64_t start[POINTS];
   static unsigned char seen[POINTS];

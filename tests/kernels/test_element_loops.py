@@ -319,7 +319,7 @@ def vectors(n: int) -> Case:
 
 def many(n: int) -> Case:
     """Return a loop with as many variables as a kernel may have per element. A parameter gives the number of steps.
-    (`gen check` adds variables that count and limit the steps. These may exceed the maximum.)
+    (`gen check` adds variables that count and limit the steps. With these, the loop may exceed the maximum.)
     """
     of, arrays = f"s32[{n}]", range(2, 16)
     body = NEXT + "\n".join(f"  x{k} = {of} add(s{k}, s{k % 15 + 1 if k < 15 else 2})" for k in arrays)

@@ -25,8 +25,8 @@ typedef struct pool {
 
 static size_t pool_range(const pool *p, int number) { return p->count * (size_t)number / (size_t)p->threads; }
 
-/* Work on the thread's own range step by step, then help with the other threads' ranges. Rounds with equal
- * count give a thread the same range. The mutex is locked between steps, not during work. */
+/* Work on the thread's own range step by step, then help with the other threads' ranges. A thread has the same range in
+ * all rounds with the same count. The mutex is locked between steps, not during work. */
 static void pool_parts(pool *p, int number) {
   int n;
   for (n = 0; n < p->threads; ++n) {
