@@ -322,8 +322,8 @@ def _flatten(kernel: "Kernel", place: str) -> str:
 
 
 def _vectorize(kernel: "Kernel", place: str) -> str:
-    """Return a text about a kernel's steps. It has the stride of each access along the variables of a step. The code of a
-    step follows, if there is one, with the number of times that it is unrolled.
+    """Return a text about a kernel's steps. It has the stride of each access along the variables of a step. The code of
+    a step follows, if there is one, with the number of times that it is unrolled.
     """
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]

@@ -146,8 +146,8 @@ class Code:
 
     @contextmanager
     def nested(self, *nodes: "Union[Block, For, Forever, If]") -> "Iterator[Tuple[List[Statement], int]]":
-        """Add the first node, and each other node inside the node before it. In the body of `with`, statements are added
-        to the last node. Yield the list that contains the first node, and its index in this list.
+        """Add the first node, and each other node inside the node before it. In the body of `with`, statements are
+        added to the last node. Yield the list that contains the first node, and its index in this list.
         """
         outer, number = self.into, len(self.into)
         for node in nodes:

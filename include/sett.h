@@ -1775,7 +1775,7 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
       before->span = stride / before->digit.stride; /* the gap becomes padding above the previous digit */
       gap = 1;
     }
-    /* the gap becomes a digit of padding: of the first input or, in a tag, of the first input whose digits are all stacked */
+    /* The gap becomes a digit of padding. It belongs to the first input or, in a tag, to the first input without further digits. */
     for (i = 0; i < form->ins && gap > 1; ++i)
       if (left[i] == 0 || tiles) {
         settp_layout_form_digit padding;

@@ -2539,7 +2539,7 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
   return all;
 }
 
-/* A padding or a swizzle. settp_analysis_member_at returns the position to which it moves a position of the layout without padding or swizzle. */
+/* A padding or a swizzle. It moves each position of the original layout; settp_analysis_member_at returns the new position. */
 typedef struct settp_analysis_member {
   int64_t padding, bits, base, shift;
 } settp_analysis_member;

@@ -7358,11 +7358,13 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* P8: choose which multiple of one atom, or of the number 1, is added at every leaf; `factor` times this multiple is subtracted outside the leaves.
- * Write the multiple to *amount. `at`: the coefficients of the atom at the leaves. `c`: its coefficient outside. `own`: the number of symbols of the
- * atom. Multiple 1 makes the coefficient outside 0; multiple 2, the smallest coefficient at the leaves; multiple 3, the largest one; multiple 4 adds
- * nothing. `how` selects the multiple by its number; 0 selects, of the first three, the one with the shortest text. Return 0 if a number is too
- * large. */
+/* P8: choose a multiple of an atom, or of the number 1. It is added at every leaf, and `factor` times the multiple is subtracted outside of the leaves.
+ * Write the multiple to *amount. Return 0 if a number is too large.
+ *     at:   the coefficients of the atom at the leaves.
+ *     c:    the coefficient of the atom outside.
+ *     own:  the number of symbols of the atom.
+ *     how:  1: the coefficient outside becomes 0. 2: the smallest coefficient at the leaves becomes 0. 3: the largest one becomes 0. 4: nothing is
+ *           added. 0: take the multiple among 1, 2 and 3 that gives the shortest text. */
 SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
                                          int64_t *amount) {
   int64_t lo = 0, hi = 0, s[4];

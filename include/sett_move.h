@@ -209,8 +209,8 @@ typedef struct sett_move {
   const int32_t *held;
   /* lane[step * threads + thread] is the lane whose word this thread receives. `lane`, `sent` and `got` are NULL if `kind` is not SETT_MOVE_SHUFFLES */
   const int32_t *lane;
-  /* sent[(step * parts + part) * threads + thread] is the register of `a` that the thread puts into this part of its word; -1 means any. A word has
-   * parts = 4 elements of 8 bits, 2 of 16 bits, or else 1 */
+  /* sent[(step * parts + part) * threads + thread] is the register of `a` that the thread puts into this part of its word; -1 means any. `parts` is the
+   * number of elements in a word: 4 of 8 bits, 2 of 16 bits, or else 1 */
   const int32_t *sent;
   /* got[thread * to + register] is the part of a received word that this register of `b` gets, as the number step * parts + part. It is used where
    * `held` is -1 */

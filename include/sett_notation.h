@@ -4803,7 +4803,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* for the store (0) and the load (1): span of the elements accessed in one turn of the banks */
+  for (s = 0; s < 2; ++s) { /* store (0), load (1): span of the elements that are accessed in one turn of the banks */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);

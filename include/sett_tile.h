@@ -2800,7 +2800,8 @@ SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_til
   return 1;
 }
 
-/* Return the position of element k. *run receives the number of elements from k on whose positions differ by the most minor stride. */
+/* Return the position of element k. *run receives the length of the run from k on: from one element of a run to the next, the position grows by the
+ * most minor stride. */
 SETT_INLINE int64_t settp_tile_chain_at(const settp_tile_chain *chain, int64_t k, int64_t *run) {
   int64_t position = 0, rest = k;
   int i;

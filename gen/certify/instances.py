@@ -85,8 +85,8 @@ class _Entry:
     env: the values of ids and steps.
     first: the byte of the stored value at which the granule begins.
     rest: those conditions of the store that are neither true nor false by `env` alone.
-    group: 0 if the table has no `by`. A table with a `by` divides the array into parts of `stride` bytes; then `group` is
-        the number of the part that contains the granule, and the writer is work-group 0.
+    group: 0 if the table has no `by`. A table with a `by` divides the array into parts of `stride` bytes. Then `group`
+        is the number of the part that contains the granule, and the writer is work-group 0.
     """
 
     store: Ordered

@@ -502,7 +502,8 @@ class Semantics:
         later: Store, store: Store, first: int, width: int, near: bool, of_atom: "Dict[terms.Atom, Expression]"
     ) -> "Optional[Condition]":
         """Return a condition under which a later store overwrites the bytes first .. first + width - 1 of a store. The
-        step of the later store is computed from the place of the bytes. Return None if it cannot be computed.
+        place of the bytes determines the step in which the later store would write them. Return None if this step
+        cannot be computed.
 
         near: true if both stores are in one kernel. Then only the later store by the same work-item counts, in the
             same steps of the loops around both stores. Otherwise the stores of all work-items count.

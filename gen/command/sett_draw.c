@@ -49,7 +49,7 @@ typedef struct {
   sett_nested_layout *nested;
   sett_map map;
   int64_t *point;          /* values of the map's variables; those of the axes are set for each cell */
-  int variable[DRAW_AXES]; /* for each axis (DRAW_OWNERS: for each number of a cell), a variable of the map */
+  int variable[DRAW_AXES]; /* the map's variable for each axis; DRAW_OWNERS: for each number of a cell */
   /* DRAW_OWNERS: a cell's first `dims` numbers are dimensions of the map; the next is the slot, which combines all
    * ranges */
   int dims;

@@ -49,9 +49,9 @@ class Accesses(Registers):
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 
     def _words_of(self, pointer: str, flat: str, dtype: str, region: Region) -> "Optional[Words]":
-        """Declare a union of words and elements, and return the words in which a step of single elements is accessed. A
-        word is as wide as the map's alignment allows, and at most 16 bytes. Return None if the elements are accessed
-        one by one.
+        """Return the words in which a step of single elements is accessed, and declare a union of these words and the
+        elements. A word is as wide as the map's alignment allows, and at most 16 bytes. Return None if the elements are
+        accessed one by one.
         """
         step, size, rows, element = self.loop.step, 0, 1, "vec"
         if self.lanes > 1 or step == 1 or not self.d.words or dtype in dtypes.PACKED \

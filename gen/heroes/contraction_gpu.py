@@ -386,8 +386,8 @@ def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
 
 
 def element_map(nest: TiledProduct, operand: int) -> str:
-    """Return the map (batch, line, step) -> (position in an operand). Its domain leaves out the padding. A line is a row
-    of the left operand or a column of the right operand, a step is an index along the sum.
+    """Return the map (batch, line, step) -> (position in an operand). Its domain leaves out the padding. A line is a
+    row of the left operand or a column of the right operand, a step is an index along the sum.
     """
     position = sum_map(nest, operand)
     inside = [f"{algebra.info(sum_map(nest, Inside(n))).results[0].text} in [0, {nest.conditions[n].last}]"

@@ -1013,7 +1013,9 @@ class FormCollector(ReductionCpuWriter):
 
 
 def collected_forms(writer: FormCollector) -> FormCollector:
-    """Let the writer plan all kernels, and return it. It then has their plans of code (forms), maps and launches."""
+    """Let the writer plan all kernels, and return the writer. It has then collected the kernels' plans of code (forms),
+    maps and launches.
+    """
     parts = writer.sweep.parts
     writer.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(writer.parts(parts))]
                    if parts > 1 else [])

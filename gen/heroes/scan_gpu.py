@@ -185,8 +185,8 @@ class ScanGpuWriter(scan.ScanWriter):
                 (-(-left // threads), 1, count * threads * vec, left) if left else None)
 
     def part_at(self, count: int, vec: int, first: int, left: int) -> "Tuple[At, str]":
-        """Return two values: the elements of the steps that `part` returns, and the C condition that a thread has
-        elements.
+        """Return two values for the steps of `part`: their elements, and the C condition under which a thread has
+        elements in a step.
         """
         threads = self.schedule.threads
         box: Box = {"th_x": (0, threads - 1), "bl_x": (0, self.nest.outer - 1), "step": (0, count - 1),

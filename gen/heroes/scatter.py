@@ -441,7 +441,7 @@ class ScatterWriter:
         return self.at.uses(variable) or self.of.uses(variable) or variable in tested(self.thread, box)
 
     def inside(self, box: "Dict[str, Tuple[int, int]]") -> str:
-        """Return the condition that a work-item has an update."""
+        """Return the condition under which there is an update for a work-item."""
         return " && ".join(conditions(self.thread, box, self.index_type))
 
     def combined(self, how: "Sequence[Optional[str]]") -> List[Statement]:

@@ -59,7 +59,7 @@ class Elementwise:
     # approximate number of vector instructions that compute a register of results; a lookup table may replace an
     # expensive function
     cost: int = 1
-    # A result of a float type of at most this number of bits must be rounded. 16: most ops. 8: abs, negate and similar
+    # Results of float types with at most this number of bits must be rounded. 16: most ops. 8: abs, negate and similar
     # ops, because some 8-bit types lack -0 or a NaN of one sign. 0: the result is never rounded.
     rounds: int = 16
     # a result of 2 or 4 bits is computed in a byte and must be truncated

@@ -61,8 +61,8 @@ def fits(step: Step, block: BlockNumbers) -> bool:
 
 
 def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run]":
-    """Group neighbouring steps that may become one launch. block: given if a block of threads runs a chain; each group
-    is then a single step.
+    """Group neighbouring steps that may become one launch. If `block` is given, a block of threads runs a chain, and
+    each step is a group of its own.
     """
     if block:
         return [[step] for step in steps]

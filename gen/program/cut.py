@@ -88,8 +88,8 @@ class _Cut:
                 self.light.add(i)
 
     def _is_call(self, step: Instruction) -> bool:
-        """Return true if an op becomes a call of one fusion that may also contain cheap ops around it. Examples are an
-        update of a slice, and a loop inside a kernel.
+        """Return true if an op becomes a call of one fusion. This fusion may also contain cheap ops around the op.
+        Examples are an update of a slice, and a loop inside a kernel.
         """
         return not is_step(step) or self.refused.get(step) == ""
 

@@ -287,7 +287,7 @@ static void fits_in_small_arenas(void) {
   CHECK(full && decided);
 }
 
-/* Ask every question about a map: one without points, or a failed one. */
+/* Ask every question about a map that has no points or is failed. */
 static void ask(sett_map_arena *arena, sett_map map, int decided) {
   const sett_map_interval box[2] = {{0, 3}, {0, 3}};
   int64_t results[ROOM];
