@@ -102,9 +102,9 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
                 order: str = "nhwc", kind: str = "forward") -> Case:
-    """Return the row of a convolution. The images have size pixels per side, the outputs size / stride. kind: "forward",
-    or "input" or "weights" for the gradient of these, in the form into which XLA rewrites JAX's gradient. The groups of
-    a gradient must have one channel each.
+    """Return the row of a convolution. The images have size pixels per side, the outputs size / stride. kind:
+    "forward", or "input" or "weights" for the gradient of these, in the form into which XLA rewrites JAX's gradient.
+    The groups of a gradient must have one channel each.
     """
     out, low = -(-size // stride), (window - 1) // 2
     high = (out - 1) * stride + window - size - low
@@ -273,7 +273,8 @@ class Library:
 
 
 class Reading:
-    """A sum over the number of bytes that a row's computation reads and writes, for the column `read`."""
+    """Reads as many bytes as a row's computation reads and writes, and adds them up. Its time is for the column `read`.
+    """
 
     def __init__(self, limits: Any, size: int, threads: int) -> None:
         self.limits, self.threads, self.buffer = limits, threads if size > FEW_BYTES else 1, np.ones(max(size, 4096), np.uint8)

@@ -2859,8 +2859,8 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
   }
 }
 
-/* Extend each dimension of unknown size to its size in the other layout, if that is larger. If the layout's values are integers (pair), split them
- * into indices of the other layout's dimensions; the first dimension is the fastest. */
+/* Extend each dimension of unknown size to its size in the other layout, if that is larger. A layout of (thread, value) pairs (`pair`) has integers as
+ * values: split them into indices of the other layout's dimensions, of which the first is the fastest. Do nothing if the other layout is one of pairs. */
 SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owner *owner,
                                         const settp_layout_owner *other, int64_t count) {
   int64_t size = 1, *split, i;

@@ -384,7 +384,7 @@ typedef struct sett_analysis_edge {
   int user, source;
   /* 1: the op only moves elements (copy, transpose, slice, ..), so known elements of the source are known in the user, too */
   int moves;
-  /* the op that makes `user`; its `operand` is the number of the operand that is `source`. get-tuple-element and similar ops are elementwise */
+  /* the op that computes `user`. op->operand is the number of the operand that is `source`. get-tuple-element and similar ops count as elementwise */
   const sett_analysis_op *op;
   /* the numbers of the values that are the operands of op; -1: no value. Runtime variables are read from these values */
   const int *operand;
@@ -1753,7 +1753,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
     answer = settp_analysis_answer(answer.kind, answer.reason, map);
     return answer;
   }
-  /* `rest` takes all results of `first`, and returns those that follow the index (replica, indices of runtime variables) unchanged */
+  /* `rest` maps the results of `first` to those that follow the index: the replica, and the indices of runtime variables */
   for (i = 0; i < first->all.results; ++i, ++v) {
     wide[v].name = NULL;
     wide[v].lo = INT64_MIN;
@@ -2908,7 +2908,7 @@ typedef struct settp_map_proof_split {
 
 typedef struct settp_map_proof {
   sett_map_arena *arena;
-  sett_map map;                 /* a map whose two results are the two sides of the fact */
+  sett_map map;                 /* a map with two results, the sides of the fact */
   sett_map_evaluator evaluator; /* evaluates map */
   const sett_map_fact *fact;
   int monomials, rows, splits, cases, most, quiet, ended, zero, strict, empty, found;
@@ -3961,8 +3961,8 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
     for (j = 1; j < p->monomials; ++j)
       for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
     if (!alone) continue;
-    /* The value of `row` is 0, so the variable equals own - coefficient * row. Here `own` is the variable's column, and `coefficient`, 1 or -1, is the
-     * coefficient of this column in `row`. So the column cancels, and a form of the other variables is left. */
+    /* The equation is `row` = 0, and the coefficient k of the variable in `row` is 1 or -1. So the variable equals (variable - k * row), in which it
+     * cancels: a form of the other variables is left. `own` is the variable itself as a form. */
     {
       const settp_map_proof_form *own = settp_map_proof_single(p, column, 1, 0);
       p->instead[v] = own ? settp_map_proof_mix(p, row, -row->k[column], own, 1, 0) : NULL;

@@ -1088,7 +1088,7 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
   return 0;
 }
 
-/* Make the list of some expressions and of all nodes that they depend on. Return 0 or FULL. */
+/* List some expressions and all nodes that they depend on. Return 0 or FULL. */
 SETT_INLINE int settp_map_list_of(sett_map_arena *arena, settp_map_list *list, const sett_expr *expr, int count) {
   int i, error = 0;
   settp_map_clear(list, sizeof *list);
@@ -2347,7 +2347,7 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
   return 0;
 }
 
-/* The ranges and runtime variables of `second` come before those of `first`. */
+/* In the composed map, the ranges and runtime variables of `second` come before those of `first`. */
 SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second) {
   sett_map map = sett_map_undefined();
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -2580,7 +2580,7 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   unsigned char affine; /* result of settp_map_lin_affine: 1 yes, 2 no, 0 not computed */
   /* 1 while this form is printed: inside its own print, it is printed without fields (P7) */
   unsigned char printing;
-  unsigned char op;   /* the first operation of the map that has this form, or 0 if P12 ignores it */
+  unsigned char op;   /* the first operation of the map whose value is this form; 0 if there is none that P12 needs */
   int64_t lo, hi;     /* the interval of the form, if it was computed */
   int32_t a, b, tree; /* operands of op as forms, and the approximate number of nodes of the operation's tree */
   /* if `bounded`: an interval that contains the values of all expressions of the map that have this form */
@@ -2682,7 +2682,7 @@ typedef struct settp_map_engine {
   uint32_t step_hash;
   int32_t stepped;
   int fixed; /* 1 if some atom is known to have one value only */
-  /* renamed: 1 if a quotient was printed by a name that is not its first name. refolded: 1 if this happened inside a digit */
+  /* renamed: 1 if a quotient was printed by another name than its first one. refolded: 1 if this happened inside a digit */
   int renamed, refolded;
   int xors;                    /* 1 if the map has a xor; a sum modulo 2 may then be printed as a xor */
   int lattices;                /* 1 if some atom is a minimum or maximum */
@@ -4403,7 +4403,7 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
       settp_map_memo_set(e, b, c, value);
       return value;
     }
-    /* needed only without samples; with samples, rule R12 has already searched a known form with this value */
+    /* find a known form with this value. With samples, rule R12 has already searched for one */
     if (!e->sampled) value = settp_map_value_known(e, b, c, settp_map_lin_constant(e, 0));
   }
   if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_MAP_CALLS_MAX) {
@@ -5140,9 +5140,9 @@ SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
   return settp_map_floor((int64_t)((uint64_t)k << place), (int64_t)1 << place);
 }
 
-/* Read the bits of a sum of terms k * bit and a constant, the lowest bit first, at most `limit` bits. Reading ends at the first bit for which several
- * coefficients k are odd, because the carry is then not linear. This bit is still read, unless `whole` is set. If `wide` is set, the numbers are known
- * modulo 2^64, and the sum is within 2^62 in magnitude. */
+/* Read the bits of a sum, the lowest bit first, and at most `limit` bits. The summands are terms k * bit and a constant. Reading ends at the first bit
+ * for which several coefficients k are odd, because the carry is then not linear. This bit is still read, unless `whole` is set. `wide`: 1 if the
+ * constant and the coefficients are known only modulo 2^64; the sum is then at most 2^62 in magnitude. */
 SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit_term *term, int count,
                                     int64_t constant, int limit, int whole, settp_map_reading *out) {
   int place, i, n;
@@ -6088,7 +6088,7 @@ SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_
   int64_t t = 0, k;
   settp_map_form form = {0, 0, 0};
   if (e->lin[l].count > SETTP_MAP_MOST_TERMS) return l;
-  /* if two quotients in the form can make a digit t * (F - m * q), record floor(F / m) as a name of q, which this digit needs */
+  /* if two quotients in the form can make a digit t * (F - m * q), record the name floor(F / m) of q; the digit is found only by this name */
   for (i = 0; i < e->lin[l].count; ++i)
     for (j = 0; j < e->lin[l].count; ++j) {
       settp_map_term x = e->term[e->lin[l].first + i], y = e->term[e->lin[l].first + j];
@@ -6325,7 +6325,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
       settp_map_term t = e->term[e->lin[l].first + j];
       int64_t s = t.k < 0 ? -t.k : t.k, m;
       int32_t f, w, n = 0;
-      int digit = 1; /* `digit`: 1 as long as F - m * q may be a digit, that is, in [0, m - 1] */
+      int digit = 1; /* `digit`: 0 if a sample shows that F - m * q is no digit, because it is not in [0, m - 1] */
       sett_map_interval r;
       if (s >= size || (e->atom[t.atom].support & other) || size % s) continue;
       for (a = 0; a < tried && seen[a] != s; ++a) {}
@@ -6376,7 +6376,7 @@ SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b)
          settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
-/* Write estimates of the number of nodes: of l mod m to own[0], of (m - 1 - l) mod m to own[1]. */
+/* Estimate numbers of nodes: write that of l mod m to own[0], and that of (m - 1 - l) mod m to own[1]. */
 SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t m, int32_t *own) {
   int32_t i;
   int64_t constant = settp_map_mod(e->lin[l].constant, m), n[2] = {1, 1};
@@ -7142,7 +7142,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
   }
 }
 
-/* Return the number of symbols of the summand k * (a text of `own` symbols), with the sign in front of it. */
+/* Return the number of symbols (as settp_map_expr_symbols counts them) of the summand k * x, its sign included. `own`: the number of symbols of x. */
 SETT_INLINE int32_t settp_map_term_symbols(int64_t k, int32_t own) {
   return k ? own + 1 + (k == 1 || k == -1 ? 0 : 2) : 0;
 }
@@ -7376,7 +7376,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
     if (!i || at[i] > hi) hi = at[i];
   }
   varies = lo < hi;
-  /* if all leaves have the same coefficient, or c is no multiple of factor, multiple 1 is the same as multiple 2 */
+  /* multiple 2 replaces multiple 1 if all leaves have the same coefficient, or if factor does not divide c */
   s[0] = varies && c % factor == 0 ? c / factor : -lo;
   s[1] = -lo;
   s[2] = -hi;
@@ -7692,7 +7692,7 @@ enum { SETTP_MAP_KEEP, SETTP_MAP_DROP, SETTP_MAP_EMPTY };
 typedef struct settp_map_domain {
   sett_map_variable *bounds;
   int64_t *modulus, *residue;
-  int changed, empty, xors; /* `xors`: 1 if the engine reads operands of xor as bits from its start on */
+  int changed, empty, xors; /* `xors`: the value of the engine's field `xors` at its start */
   int32_t work;             /* number of forms that may still be made; all searches end when it is 0 */
   /* 1 if bounds and constraints come from an earlier round. Enumerating constraints again would change nothing, so it is left out */
   int done;
@@ -8079,7 +8079,7 @@ typedef struct settp_map_test_step {
 typedef struct settp_map_test {
   settp_map_test_step *step;
   int64_t *value;
-  uint32_t *end; /* for each constraint, the index after its last step */
+  uint32_t *end; /* for each constraint, 1 + the index of its last step */
   const sett_map_constraint *constraint;
   int constraints;
 } settp_map_test;
@@ -9113,7 +9113,7 @@ SETT_INLINE int settp_map_matrix_back(sett_map_arena *arena, sett_map s, const s
   int v, i, j;
   for (v = 0; v < sett_map_variables(s); ++v) {
     sett_expr sum = sett_map_constant(arena, 0), sign = sum;
-    int64_t rest = s.variable[v].lo, ones = 0; /* `rest`: the value of those bits of the variable that never change */
+    int64_t rest = s.variable[v].lo, ones = 0; /* `rest`: the value of the variable if all its bits that vary are 0 */
     for (j = 0; j < m->ins; ++j)
       if (m->in[j].of == v && settp_map_place_at(m->in[j], rest)) rest -= settp_map_place_weight(m->in[j]);
     for (i = 0; i < m->rank; ++i) {
@@ -11441,7 +11441,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
     if (i >= 0) ++point[i];
   }
   for (round = 0; !all && round < SETTP_MAP_MOST_SAMPLES; ++round)
-    /* k = -1: visit a random point; k >= 0: visit this point after v was moved next to a multiple of divisor k */
+    /* k = -1: visit a random point. k >= 0: reduce its variable to a multiple of divisor k, and visit the point again */
     for (k = -1; k < divisors; ++k) {
       if (k < 0) settp_map_draw_point(&random, &map, point);
       if (k >= 0 && settp_map_mul(settp_map_floor(point[variable], divisor[k]), divisor[k], &point[variable])) continue;

@@ -1032,8 +1032,8 @@ SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   return turns;
 }
 
-/* Count the stores of `a` (side 0) or the loads of `b` (side 1), and add their accesses, turns and conflicts to the numbers of the candidate. Return
- * the number of accesses. */
+/* Count the stores of `a` (side 0) or the loads of `b` (side 1). Add their turns (passes over the banks of shared memory) and conflicts to the numbers
+ * of the candidate. Return the number of accesses. */
 SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *shared, settp_move_places *c,
                                 int side) {
   const sett_move_table *table = side ? work->b : work->a;

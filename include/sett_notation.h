@@ -1098,7 +1098,7 @@ SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const
   return sum;
 }
 
-/* Return the offset of an index by strides, or by outer strides and inner blocks; as a number or as an expression. */
+/* Return the offset of an index, as a number or as an expression. The layout has padding, or strides of blocks; without blocks, strides of elements. */
 SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_notation *layout, int64_t *index) {
   int64_t sum = settp_notation_constant(calc, layout->offset), stride = 1;
   int i;
@@ -1506,9 +1506,9 @@ SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_no
   }
 }
 
-/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of `b`. If the strides divide each other, the result takes digits (leaves) of
- * `a` in order, from the digit in which `step` begins. All but the last digit are taken to their ends. Each digit becomes a leaf of its own: the leaves
- * of `a` are merged, so the stride of the next digit does not continue that of this digit. */
+/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of `b`. If the strides divide each other, the result is
+ * made of successive leaves (digits) of `a`, beginning with the leaf in which `step` lies. It takes every leaf but the last one to its end. No two of
+ * them become one leaf of the result, because leaves of `a` that could be merged are merged already. */
 SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_composing *self,
                                                            const sett_notation_mode *leaf) {
   settp_notation_work *work = self->work;
@@ -1707,7 +1707,7 @@ SETT_INLINE sett_notation_mode settp_notation_tilers(settp_notation_work *work, 
   return result;
 }
 
-/* Return a tiler from a layout, a tile or a tuple: either a layout, or marked tuples of layouts. */
+/* Convert a layout, a tile or a tuple to a tiler. A tiler is a layout, or a tuple of tilers, which is marked by places = -1. */
 SETT_INLINE sett_notation_mode settp_notation_tiler(settp_notation_work *work, const sett_notation *tiler) {
   if (!tiler->error && tiler->kind == SETT_NOTATION_TILE) return tiler->tuple;
   if (!tiler->error && tiler->kind == SETT_NOTATION_TUPLE) return settp_notation_tilers(work, &tiler->tuple);

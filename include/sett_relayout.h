@@ -978,7 +978,7 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
     a->first = used;
     if (a->size <= 1) edges = 1, edge[0] = 1;
     else if ((edges = settp_relayout_edges(plan, axis, edge)) == 0) return 0;
-    above[edges] = 0; /* 0 as the last weight, because it is a multiple of every number */
+    above[edges] = 0; /* 0 is a multiple of every number, so it limits nothing */
     for (i = edges; i-- > 0;) above[i] = settp_relayout_gcd(edge[i], above[i + 1]);
     for (i = 0, below = 1; i < edges; ++i) {
       below = settp_relayout_lcm(below, edge[i], limit);
@@ -1006,10 +1006,10 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Choose how many values of a leaf of the destination make up a piece. The step of a common digit is its stride: the number of elements in memory that
- * one of its values covers. Take the smallest common digit whose steps have at least `want` elements in both layouts, and return the number of values
- * of the leaf that one value of the digit covers. If there is no such digit, take the digit with the longest steps, and return a number of values of
- * the leaf that covers at least `want` elements. *step receives the shorter of the digit's two steps. */
+/* Choose how many values of a leaf of the destination make up a piece, and return this number. A piece should cover at least `want` adjacent elements
+ * in both layouts. So take the smallest common digit whose strides in both layouts are at least `want`: a piece is one value of this digit. If there
+ * is none, take the digit with the longest strides: a piece is as many of its values as `want` elements need. *step receives the shorter one of the
+ * digit's two strides. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];

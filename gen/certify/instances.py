@@ -39,7 +39,8 @@ SAMPLES = 5  # number of steps at which the addresses of a pair must be equal
 Env = Dict[Atom, Term]
 Steps = Generator[Tuple[Expression, Env], Expression, Any]
 
-# operations that only round, convert or move a number, and functions of a text that add a product to a sum
+# operations that only round, convert or move a number; and the functions mad_.. of a kernel, which add a product to a
+# sum
 _SAME_NUMBER = re.compile(r"(call )?(round|value|bits)_\w+|call mad_\w+|.* to .*|convert.*|reduce-precision|extend|bits")
 _SUMS = {"+f": "add", "+i": "addi", "+": "addi", "add": "add", "reduce add": "add", "__fadd_rn": "add", "__dadd_rn": "add", "fma": "fma", "fmaf": "fma",
          "mad": "fma", "__fmaf_rn": "fma", "__fma_rn": "fma", "*f": "multiply", "*i": "multiplyi", "multiply": "multiply",
@@ -1087,7 +1088,7 @@ class Comparison:
         return self.of(does, wanted, which) == one and not self.lost
 
     def _wanted(self, says: Expression) -> "List[Bag]":
-        """Return the reductions in a value of HLO. Return [] if none of them must read each element once."""
+        """Return the reductions in a value of HLO. Return [] if none is a sum, a product or an xor."""
         if says in self.wanted:
             return self.wanted[says]
         bags: "List[Bag]" = []

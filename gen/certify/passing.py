@@ -100,8 +100,8 @@ class Passing:
         return found
 
     def _before(self, read: Expression) -> "List[Store]":
-        """Return the stores to shared memory that may be the last before a read. They have fewer barriers before them
-        than the read, and no other such store has more.
+        """Return the stores to shared memory that may be the last before a read: of the stores with fewer barriers
+        before them than the read has, those with the most.
         """
         distances: "List[Tuple[int, Store]]" = []
         for _, store in self.stores.get(read.parts[0], []):

@@ -796,9 +796,9 @@ def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
 def _inverse(
     printer: Printer, access: Access, factor: int, name: str, fixed: "AbstractSet[Atom]" = frozenset()
 ) -> "Optional[Tuple[str, List[Tuple[Atom, Term]], List[Condition]]]":
-    """Compute the variables of an access from `element`, by definitions in the query. The variables in `fixed` are not
-    computed. Return what remains of `element`, the variables with their values, and the access's conditions for these
-    values. Return None if there is no such inverse.
+    """Add definitions to the query that compute the variables of an access from `element`. The variables in `fixed` are
+    not computed. Return the remainder of `element`, the variables with their values, and the access's conditions for
+    these values. Return None if the variables cannot be computed.
     """
     parts: "List[object]" = [access.offset, *access.path]
     digits: "Dict[Atom, int]" = {}

@@ -134,7 +134,7 @@ class Condition:
     """A condition.
 
     kind: le (a term is at most 0), eq (a term is 0), not, and, or, true, false, open (nothing is known about it).
-    fact: true if the condition holds wherever it is part of a path, so that it does not select an alternative.
+    fact: true if the condition always holds where it is part of a path, so that it does not decide about the path.
     """
 
     __slots__ = ("kind", "of", "free", "fact", "_hash")

@@ -30,8 +30,8 @@
 #define SETT_WITH_SHAPE 1
 #endif
 
-/* Options may be anywhere among the arguments. An option takes a value, which is the next argument, unless its `value`
- * is "". */
+/* Options may be anywhere among the arguments. The argument after an option is its value. An option whose field `value`
+ * is "" takes none. */
 enum {
   OPTION_LANE,
   OPTION_VECTOR,

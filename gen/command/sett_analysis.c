@@ -9,7 +9,7 @@ static void analysis_say_count(command *self, int64_t count, const char *what) {
   if (count != 1) say_text(self, "s");
 }
 
-/* Writes the error "expected .., found N results and .." of a map whose results do not fit the memory. */
+/* Writes the error "expected .. results .., found N": the map has another number of results than the memory needs. */
 static int analysis_say_results(command *self, int results, int rank) {
   say_error(self, 0, "expected as many results of the map as the shape has dimensions, or one, a position; found ");
   say_int(self, results);

@@ -515,7 +515,7 @@ static void draw_own_linear(draw_table *t) {
     if (x) value ^= l->basis[bit];
     gray = x ^ x >> 1;
     for (i = 0, at = gray; i < l->ins; ++i) {
-      int k = t->owner ? l->ins - 1 - i : 0; /* if cells show positions, all inputs but the offset have 0 bits */
+      int k = t->owner ? l->ins - 1 - i : 0; /* if cells show positions, the offset is the only input with bits */
       if (t->owner || l->in_bits[i]) number[k] = (int64_t)(at & (((uint64_t)1 << l->in_bits[i]) - 1));
       at >>= l->in_bits[i];
     }

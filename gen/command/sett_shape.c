@@ -816,7 +816,7 @@ static int shape_say_tidy(command *self, sett_map_arena *arena, sett_map map) {
   return shape_say_map(self, arena, map);
 }
 
-/* Writes the map of a shape's layout in one direction, given by `map`. */
+/* Writes a map of a shape's layout. `map` is the function that makes it, such as sett_layout_map. */
 static int shape_layout(command *self, sett_map (*map)(sett_map_arena *, const sett_tile_shape *)) {
   sett_tile_shape shape;
   sett_tile_plan plan;

@@ -37,11 +37,11 @@ class Pitch(NamedTuple):
 
 
 class Near(NamedTuple):
-    """The conditions under which some lane of a register may be inside a guard that differs between lanes. A field is a
-    map without results, whose domain is the condition; None if the condition never holds.
+    """Conditions about a register and a guard that only some of its lanes may satisfy. Each condition is the domain of
+    a map without results; None if the condition never holds.
 
-    unbroken: the condition that the guard's expression has a constant stride along the lanes.
-    near: if `unbroken` holds, a condition that is true wherever some lane is inside the guard.
+    unbroken: the guard's expression has a constant stride along the lanes.
+    near: true wherever `unbroken` holds and some lane satisfies the guard.
     """
 
     unbroken: Optional[str]
@@ -177,8 +177,8 @@ class Form:
             region.kind == "read" and region.parent is not None and self.bound_before(region.runtimes, region.parent))
 
     def bound_before(self, runtimes: "Tuple[Runtime, ...]", where: Region) -> bool:
-        """Return true if runtime variables are read before the loops of a step. Each of them must be read from memory,
-        at one position for the whole step.
+        """Return true if runtime variables are read before the loops of a step. This is possible if each of them is
+        read from memory, at one position for the whole step.
         """
         if not self.steady or not self.open(where):
             return False

@@ -79,7 +79,9 @@ def taken(text: str, facts: Words) -> str:
 
 
 def filled(text: str, words: Words) -> str:
-    """Return the text with each word replaced by its text, or by the result of its function."""
+    """Return the text with each word replaced by its entry in `words`, a text or a function. A function is called with
+    the arguments that follow the word in parentheses, and its result is used.
+    """
     word = _words(tuple(words))
     parts, at, match = [], 0, word.search(text)
     while match:

@@ -111,7 +111,8 @@ def _log2(n: int) -> int:
 
 
 def _check(width: int, lanes: int, rows: int) -> int:
-    """Check the sizes of a tile. Return log2 of the number of lanes in 16 bytes or, if it is shorter, in a register."""
+    """Check the sizes of a tile. Return log2 of a number of lanes: those in a register, but at most those in 16 bytes.
+    """
     assert (width in (8, 16, 32, 64) and min(lanes, rows) > 1
             and width * lanes <= VECTOR_BITS), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)
@@ -284,8 +285,8 @@ def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) 
 # ---- shuffles ----
 
 class Pick(NamedTuple):
-    """A part of the result of a shuffle. It is a shuffle of the operands' parts `a` and `b` by `lanes`. Each entry of
-    `more` then shuffles the result so far with a further part.
+    """The computation of a part of a shuffle's result. First, the parts `a` and `b` of the operands are shuffled by
+    `lanes`. Then, each entry of `more` shuffles the result so far with one more part.
     """
 
     a: str

@@ -546,8 +546,7 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
 
 
 def _is_whole(nest: Contraction, context: Context) -> bool:
-    """Return true if a block has all columns of its rows, because the products have few columns and the batch is large.
-    """
+    """Return true if a block is a group of whole rows. This is so if rows have few units and the batch is large."""
     numbers = context.device.contraction_cpu
     return _batch(nest) >= numbers.row_items and nest.all_units <= numbers.row_units
 
@@ -618,8 +617,8 @@ def _line(nest: Contraction) -> str:
 def _positions(nest: Contraction, lanes: int = 0) -> str:
     """Return the map (g0, g1, .., unit)[vec, lane] -> (position in the result). The variables g0, g1, .. are indices of
     the outer dimensions, `unit` is the index of a unit (a vector of adjacent columns), and vec is 0. If units share
-    columns, or if `lanes` is 1, the variable `column`, the unit's first column, replaces `unit`. If `lanes` is 1, the
-    map has no ranges [vec, lane]. lanes: number of lanes of a unit; 0: `nest.unit`.
+    columns, or if `lanes` is 1, the last variable is `column` instead: the first column of the unit. If `lanes` is 1,
+    the map has no ranges [vec, lane]. lanes: number of lanes of a unit; 0: `nest.unit`.
     """
     sizes, unit, lanes = nest.sizes, nest.unit, lanes or nest.unit
     names = [f"g{k}" for k in range(len(sizes) - 1)]

@@ -494,7 +494,7 @@ def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
 
 
 def _summed(nest: TiledProduct) -> Form:
-    """Return the plan of the epilogue's code for one sum, after all parts of the sum were added."""
+    """Return the plan of the epilogue's code for one sum. The code runs after the parts of the sum were added."""
     index = compose(_position(nest), algebra.call("shape", "unmap", nest.shape.text))
     return Form(nest.epilogue, nest.epilogue.entry, index, Schedule(), {"position": (0, nest.shape.elements - 1)},
                 given={nest.dot: partial(_sum, dtype=nest.dot.shape.dtype, text="total")})

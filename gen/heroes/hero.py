@@ -259,7 +259,7 @@ class Hero(Generic[N, S]):
         return list(dict.fromkeys(access for form in forms for access in form.accesses(context.target)))
 
     def grids(self, choice: Choice[N, S], context: Context) -> "List[Grid]":
-        """Return the launches of a choice's kernels, before the kernels are written."""
+        """Return the launches of a choice's kernels. The code of the kernels is written later."""
         raise NotImplementedError
 
     def choices(self, nest: N, context: Context) -> "Iterator[Choice[N, S]]":

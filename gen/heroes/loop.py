@@ -135,9 +135,9 @@ def _looping(nest: Nest) -> "Optional[Entry]":
 
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """Return the schedule for a nest that is one loop (a `while` for each element). A work-item runs the loops of several
-    registers together. Their number is limited by the processor's registers or, for registers of one element, by the
-    number of lanes of a vector.
+    """Return the schedule for a nest that is one loop (a `while` for each element). A work-item runs the loops of
+    several registers together. Their number is limited by the processor's registers or, for registers of one element,
+    by the number of lanes of a vector.
     """
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
@@ -299,9 +299,9 @@ def _later(nest: Nest, loop: LoopSchedule) -> str:
 
 
 def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index_type: str) -> Gathered:
-    """Return the prefetches of rows for a later step, whose indices select these rows. If a register covers at least a
-    cache line, each register of a step prefetches its own part of these rows, because prefetches that are issued at
-    once wait for one another. Otherwise all prefetches are issued before the step.
+    """Return the prefetches of the rows that a later step reads. The rows are selected by the indices of that step. If
+    a register covers at least a cache line, each register of the current step prefetches its own part of these rows,
+    because prefetches that are issued at once wait for one another. Otherwise all are issued before the step.
     """
     elements, thread, d = nest.shape.elements, _later(nest, loop), context.target
     if not thread:

@@ -244,7 +244,7 @@ class ReductionWriter:
         return body
 
     def stored_forms(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule) -> "List[Form]":
-        """Return the plans of the code that `store_totals` and `in_order` write."""
+        """Return a plan for each piece of code that the methods `store_totals` and `in_order` write."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
             # the totals of parts are stored unchanged, so the code only computes their positions

@@ -321,7 +321,8 @@ class FoldRecord:
     shuffles: true if the lanes of a warp are folded by shuffles; false if all threads fold in halves through shared
         memory.
     width: number of adjacent lanes of a warp over which shuffles fold.
-    cells: number of values in shared memory for each slot (one of a thread's accumulators of a value); 0: none.
+    cells: for each slot, the number of values in shared memory; 0: none. A slot is one of the accumulators that a
+        thread has for a value.
     own: where a thread stores its values in shared memory.
     others: where a thread reads the values that it folds into its own.
     """

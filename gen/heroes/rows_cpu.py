@@ -300,8 +300,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
 
     def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """Return the plan of a piece of code. Code for elements reads the row's values and the kept values of earlier
-        stages.
+        """Return the plan of a piece of code. If the code computes the inputs of the stage, it reads values of the row,
+        and values that earlier stages kept.
         """
         if partition is self.nest.inputs:
             given = {i: values for i, values in {**self.whole.of_row(self.late),

@@ -292,8 +292,8 @@ class Word:
 
     @property
     def saved(self) -> int:
-        """Return the number of bytes of an element that is saved before the sort; 0 if elements are not saved. They are
-        saved if keys may be constants: a word with a constant does not determine its element.
+        """Return the bytes of an element in the buffer that saves elements before the sort; 0 if there is none. An
+        element is saved if its key is a constant, because this key does not tell which element it was computed from.
         """
         return self.fields[0].bits // 8 if self.constants else 0
 

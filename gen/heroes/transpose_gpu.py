@@ -136,7 +136,7 @@ class Frame:
 
     @property
     def outer(self) -> "List[int]":
-        """Return the dimensions that are neither rows nor lanes of tiles."""
+        """Return the dimensions that are not inside tiles. Blocks have different indices along them."""
         inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
         return [k for k in range(len(self.sizes)) if k not in inside]
 

@@ -487,10 +487,9 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
-    """Return numbers for a check, which draws random indices for a scatter so that windows do not overlap. Return None
-    if the text does not promise unique indices, or if the check cannot draw such indices, for example because they are
-    not a parameter. When no place for a window is left, the check draws an index with all bits set, which is out of
-    range.
+    """Return the numbers by which a check draws random indices of a scatter such that its windows do not overlap. If no
+    place for a window is left, the check draws an index with all bits set, which is out of range. Return None if the
+    text does not promise unique indices, or if the check cannot draw them, for example because an op computes them.
 
     The numbers are: the distance in memory between the components of an index; the number of components; and for each
     component two numbers: how many windows fit without overlap, and the size of a window.

@@ -292,9 +292,9 @@ class _Found(NamedTuple):
     """A window along one dimension, divided into cells. A place is a position of the window, and a tap is an element of
     the window (gen/plan/cells.py).
 
-    along: its cells.
-    place: the variable that counts its places; "" if one cell contains all places.
-    tap: the variable that counts its taps.
+    along: the cells.
+    place: the variable that counts places; "" if one cell contains all places.
+    tap: the variable that counts taps.
     """
 
     along: Along
@@ -414,9 +414,9 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
 
 
 def single_position(nest: Nest) -> str:
-    """Return the map to the position in memory of the element of `single` that is multiplied. The map is from a position
-    of the result and the variables of the sum. Return "" unless the nest is a single product whose operands are in
-    buffers.
+    """Return the map to the position in memory of the element of `single` that is multiplied. The map is from a
+    position of the result and the variables of the sum. Return "" unless the nest is a single product whose operands
+    are in buffers.
     """
     found = _products(nest)
     if len(found) != 1 or len(nest.partition.roots) > 1:

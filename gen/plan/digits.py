@@ -362,7 +362,7 @@ def falling(nest: Nest) -> int:
 
 
 def transposed(space: IterationSpace) -> Optional[int]:
-    """Return the digit along which most bytes are contiguous, other than the minor digit. Return None if there is none.
+    """Return the digit, other than the minor one, along which most bytes are contiguous. Return None if there is none.
     """
     bytes_along: Dict[int, int] = {}
     for access in space.accesses:

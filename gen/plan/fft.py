@@ -109,7 +109,7 @@ def split(n: int, lanes: int) -> Tuple[int, int]:
 
 
 def padded(n: int) -> int:
-    """Return the length of the transforms that compute the convolution in a transform of length n."""
+    """Return the length of the transforms by which Bluestein's algorithm for length n computes its convolution."""
     best = 1 << (2 * n - 2).bit_length()
     for odd in (3, 5, 9, 15):
         twos = max(1, -(-(2 * n - 1) // odd))

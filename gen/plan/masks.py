@@ -27,7 +27,7 @@ def discarded(value: Instruction, partition: Partition) -> "Set[str]":
     """
     entries: Dict[Tuple[Instruction, str], Entry] = {
         (entry.instruction, entry.map): entry for entry in partition.entry.body.entries}
-    # the values that depend on `value`: each an instruction, and the map to the index at which it is read
+    # the values that depend on `value`, each with the map to the index at which it is read
     dependent: Set[Tuple[Instruction, str]] = set()
     for function in partition.functions:
         for read, region in reads_of(partition, function):

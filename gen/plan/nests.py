@@ -43,7 +43,7 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     graph = products.arranged(fusion.computation, of, fusion.lasting)
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
-    # Only parameters keep a leading dimension that the caller passes; the results of ops are dense.
+    # Parameters keep their leading dimensions, which the caller passes. The results of ops are dense.
     for instruction in computation.instructions:
         if instruction.shape.lead and instruction.opcode != "parameter":
             instruction.shape = instruction.shape.dense

@@ -346,9 +346,9 @@ def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
 
 
 def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
-    """Return two values with their elements interleaved along dimension d. of: an array of complex numbers, contiguous
-    along d, whose real and imaginary parts are these values; the parts are then read from this array in place. None if
-    there is no such array.
+    """Return two values with their elements interleaved along dimension d. of: None, or an array of complex numbers,
+    contiguous along d, whose real and imaginary parts are the two values. The parts are then read from this array in
+    place.
     """
     dims = both[0].shape.dims
     new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]
@@ -462,9 +462,9 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value that tiles load. It is the operand `value` or, if that is a conversion that tiles make while
-    they load, the value before the conversion. Return None if tiles cannot load the operand's type. kind: the type in
-    which tiles add.
+    """Return the value that tiles load: the operand `value`. If the operand is a conversion that tiles make while they
+    load, return the value before the conversion. Return None if tiles cannot load the operand's type. kind: the type
+    in which tiles add.
     """
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:

@@ -85,7 +85,7 @@ class Evaluations(Partition):
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
-        # functions whose values are read directly by a value that is written in any case
+        # functions that the functions of the results read directly
         self.last = {callee for function in self.written for callee in self.work[function].reads}
         self.candidates = [function for function in self.functions
                            if function.root is not None and storable(function.root)

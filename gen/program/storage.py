@@ -44,8 +44,8 @@ class Body:
     aliases: Dict[int, int] = field(default_factory=dict)
 
     def over(self, more: "Mapping[Array, Array]") -> "Body":
-        """Return the body with additional entries of `taken`. more: for each array whose memory a later array takes, the
-        later array.
+        """Return the body with the entries of `more` added to `taken`: for each array whose memory a later array takes,
+        the later array.
         """
         return replace(self, taken={**self.taken, **more})
 
@@ -201,8 +201,8 @@ def _state(program: Program, once: "Sequence[Launch]", alignment: int) -> "Dict[
 
 def local(program: Program, launches: "Sequence[Launch]", room: int, once: "Sequence[Launch]") -> "List[Array]":
     """Return the arrays that become variables of the program's function. They are the smallest arrays that together fit
-    `room` bytes. Arrays of a kernel that runs on several threads are excluded. once: the launches of NAME_prepare,
-    which is another function.
+    `room` bytes. Arrays of a kernel that runs on several threads are excluded. once: the launches of NAME_prepare. The
+    arrays that they write are excluded too, because NAME_prepare is another function.
     """
     if not room:
         return []

@@ -141,8 +141,9 @@ class _Tracer:
 
     def _inside(self, nodes: "Sequence[Node]", ends: "Sequence[Array]", others: "Dict[Array, Array]",
                 changing: Set[Array]) -> "Tuple[List[Node], List[Array]]":
-        """Return the nodes of a body or an arm, and the arrays that it returns. The first nodes set `done` and copy the
-        arrays in `changing` that the body or arm reads.
+        """Return the nodes of a body or an arm, and the arrays that it returns. Nodes are added at its beginning: the
+        first one sets a new array, `done`, to true; the others copy the arrays in `changing` that the body or arm
+        reads.
         """
         done = Array(f"done {len(self.seen)}", array_shape("pred", ()))
         self.results[done] = None

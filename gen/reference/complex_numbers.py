@@ -181,8 +181,8 @@ class Lowering:
         return kept
 
     def parameter(self, shape: Shape, numbers: Iterator[int]) -> Lowered:
-        """Add the parameters that replace one parameter. Their numbers are the next ones of `numbers`, and do not
-        depend on the order of the parameters in the text.
+        """Add the parameters that replace a parameter: for each of its arrays one, or two if the array is complex. They
+        take the next numbers of `numbers`, whatever the order of the parameters in the text.
         """
         if shape.kind == "tuple":
             return [self.parameter(child, numbers) for child in shape.children]

@@ -200,7 +200,7 @@ def memory(computation: Computation) -> int:
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
         if i.opcode in MATRIX_OPS:    # arrays of the reference (copies in wider types) and of the bound (errors)
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())
-        if i.opcode == "scatter":    # arrays of the bound: for each element, the number of updates and partial sums
+        if i.opcode == "scatter":    # arrays of the bound: each element has a count of updates, and partial sums
             passing = 4 * i.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in i.shape.leaves())
         if i.opcode == "parameter" or plan.stops(i):
             kept += sum(leaf.bytes for leaf in i.shape.leaves())

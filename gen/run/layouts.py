@@ -21,7 +21,7 @@ from gen.plan.nest import BuildError
 from gen.run import bench, cost as costs
 
 Row = bench.Row
-# the tile size of reads by tiles, if no layout has a tile
+# the tile size for the order of reads "tiles", if no layout has a tile
 TILE = (8, 128)
 # the order of a read: along the last dimension, along the second to last one, or tile by tile
 READS = ("rows", "columns", "tiles")

@@ -461,8 +461,9 @@ class ContractionCpuNumbers:
     packed_ahead: int = 16
     # A block is a group of whole rows if a row has at most row_units units and the batch has at least row_items
     # products. Memory is then read in order (f32 24x144x6272 in 8 parts, 2 threads: 0.18 ms, with blocks of 3 units
-    # 0.19 ms). Such blocks need no panels (0.15 ms without panels, 0.18 ms with panels), unless a column falls into few
-    # sets of L1: of 64 consecutive steps (L1 has 64 sets), more than row_sets are in the same set.
+    # 0.19 ms). Such blocks need no panels (0.15 ms without panels, 0.18 ms with panels). They do need panels if the
+    # steps of a column fall into few of the 64 sets of L1: more than row_sets of 64 consecutive steps into the same
+    # set.
     row_units: int = 16
     row_items: int = 4
     row_sets: int = 4
@@ -514,7 +515,7 @@ class ContractionCpuNumbers:
     straight: int = 2                   # number of unrolled steps of tiles that do not prefetch the next chunk
 
     def tile_rows(self, units: int) -> int:
-        """Return the number of rows of a tile for the widest vectors, in a block of columns of `units` units."""
+        """Return the number of rows of a tile with the widest vectors. units: the units in a block of columns."""
         widest = next(iter(self.tiles.values()))
         return widest.get(units, widest[self.units])[0]
 

@@ -196,7 +196,7 @@ FUNC = {"call": _own("callee", opcode="call")}
 # ops of Shardy that annotate an array's placement, which has no effect on one device
 SDY = {name: _own("sharding", opcode="copy", operands=1) for name in ("sharding_constraint", "reshard")}
 
-# by an op's full name: its attributes' names in the short form -> generic names
+# the full name of an op -> {an attribute's name in the short form: its generic name}
 SHORT: "Dict[str, Dict[str, str]]" = {**{f"stablehlo.{name}": dict(row.short) for name, row in ROWS.items()},
                                       **{f"chlo.{name}": dict(row.short) for name, row in CHLO.items()}}
 # full names of the ops whose short form has operands only, and no attributes

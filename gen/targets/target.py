@@ -219,7 +219,7 @@ class Target:
 
     @property
     def unroll_loops(self) -> str:
-        """Return the line before a loop that is to be unrolled, also in kernels without vectors."""
+        """Return the line that unrolls the loop after it, also in kernels without vectors."""
         return self.unroll
 
     @property

@@ -1,5 +1,5 @@
-/* Test laws of include/sett_indexing_map.h by enumeration, the first program in its manual, and what happens if memory
- * or 64 bits are not enough. */
+/* Test include/sett_indexing_map.h: its laws, by enumeration; the first program in its manual; and what happens if
+ * memory or 64 bits are not enough. */
 #include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>

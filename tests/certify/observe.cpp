@@ -52,7 +52,8 @@ static const size_t WINDOW = (size_t)1 << 38; // address space of a block; an in
 static const uintptr_t SHADOW = 0x7fff8000;
 
 /* The accesses to one byte. `group_write` and `group_read` are the work-groups that wrote and read it. `write` and
-   `read` are the work-items that did so within one group and between two barriers; `serial` numbers this interval. */
+   `read` are the work-items that did so within one group and between two barriers. The number of this interval is in
+   `serial`. */
 struct State {
   uint32_t group_write = 0xffffffff, group_read = 0xffffffff, serial = 0xffffffff;
   uint16_t write = NONE, read = NONE;

@@ -686,7 +686,7 @@ def compilers() -> "List[str]":
 
 
 def picked(lane: int, width: int, kind: int) -> int:
-    """Return the lane from which a shuffle in the kernel `lanes` takes its value, by CUDA's documentation."""
+    """Return the lane whose value a shuffle in the kernel `lanes` must return, according to CUDA's documentation."""
     group = lane - lane % width
     if kind == 0:
         return group + (5 * lane + 3) % width

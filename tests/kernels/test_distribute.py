@@ -212,7 +212,7 @@ FUSIONS = {
 
 
 def module(folder: Path, *names: str) -> str:
-    """Write a file of one fusion, or of an entry that calls several."""
+    """Write an HLO file that contains one fusion, or several and an entry that calls them. Return its path."""
     text, lines, operands = HEAD + "".join(FUSIONS[name] for name in names), [], 0
     for name in names if len(names) > 1 else ():
         called = hlo.parse(HEAD + FUSIONS[name], "").computations[-1]

@@ -466,8 +466,9 @@ static int some_layout(int size, int subgroups, int threads, const unsigned char
   return 0;
 }
 
-/* Return 1 if there is a layout of this shape with the same owners: the elements of each thread are a product of sets,
- * one per dimension, and each dimension alone has a layout. */
+/* Return 1 if there is a layout of this shape with the same owners. This requires that the elements of each thread are a
+ * product of sets, one per dimension; that each dimension alone has a layout; and that the digits of the ids do not
+ * overlap between dimensions. */
 static int representable(const model *m, const int64_t *shape, int rank) {
   static unsigned char want[RANK][4096];
   static int held[CELLS];

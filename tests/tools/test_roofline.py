@@ -48,7 +48,7 @@ def test_points() -> None:
     assert move.y == copy[0][1] == copy[1][1] < read[0][1] and falling[0] == pytest.approx(copy[1])
     along = (costly.x - falling[0][0]) / (falling[1][0] - falling[0][0])
     assert 0 < along < 1 and costly.y == pytest.approx(falling[0][1] + along * (falling[1][1] - falling[0][1]))
-    assert half.x == total.x > move.x and half.y - move.y == pytest.approx(total.y - read[0][1])    # a factor of two in speed is the same distance everywhere
+    assert half.x == total.x > move.x and half.y - move.y == pytest.approx(total.y - read[0][1])    # the scale is logarithmic: half the speed is the same distance everywhere
     assert all(roofline.LEFT <= p.x <= roofline.WIDTH and roofline.TOP <= p.y <= roofline.HEIGHT - roofline.BOTTOM for p in chart.points)
 
 

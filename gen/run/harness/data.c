@@ -157,7 +157,7 @@ static uint64_t special_integer(const struct sett_buffer *type, uint64_t random)
   switch (random & 15) {
   case 0: return 0;
   case 1: return 1;
-  case 2: return ones;        /* -1 if the type is signed, else its maximum */
+  case 2: return ones;        /* all bits set: -1 if the type is signed, else the maximum */
   case 3: return half;        /* the maximum of a signed type */
   case 4: return half + 1;    /* the minimum of a signed type */
   case 5: return half + 2;

@@ -17,7 +17,7 @@ struct data_error {
   size_t unbounded;           /* compared elements for which the bound allows every value */
   size_t unbounded_nan;       /* unbounded elements whose reference value is NaN */
   size_t unbounded_integers;  /* unbounded elements of integer types or pred */
-  size_t unbounded_moderate;  /* unbounded elements in rounds of moderate inputs; harness.c counts them */
+  size_t unbounded_moderate;  /* those of `unbounded` in rounds with moderate inputs; harness.c counts them */
   size_t failures;
   double max_abs, max_ulp; /* largest errors of the elements with a bound, if value and reference are finite */
   double max_share;        /* largest error divided by its bound, where the bound is not 0 */
