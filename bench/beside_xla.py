@@ -7,8 +7,8 @@ The columns of the table:
     times    XLA:CPU's time divided by ours: the median of the alternations
     share    our throughput relative to the fastest copy or read of the same number of bytes
 
-The results of both are compared before the times are measured. If they differ by more than another order of summation
-explains, the row is measured again, and the error bound of `gen check` decides whether both results are right
+The results of both are compared before the times are measured. If another order of summation does not explain their
+difference, the row is measured again, and the error bound of `gen check` decides whether both results are right
 (bench/README.md, Libraries). A folder stands for its .hlo files.
 """
 

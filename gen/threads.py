@@ -22,10 +22,10 @@ from gen.schedule.devices import ThreadsNumbers
 
 
 def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -> List[int]:
-    """Return the number of threads for each kernel. Giving a part of the work to a further thread takes
-    `device.threads.hand_over` nanoseconds (`matrix_hand_over` with matrix instructions). So a kernel gets as many
-    threads as its estimated time contains this time, but not more than it has work-groups. If the time is
-    underestimated, fewer threads are used.
+    """Return the number of threads for each kernel. One more thread costs `device.threads.hand_over` nanoseconds
+    (`matrix_hand_over` with matrix instructions). The number of threads is the kernel's estimated time divided by this
+    cost. It is at least 1, and at most the number of work-groups. If the time is underestimated, fewer threads are
+    used.
 
     matrix: true to count for a processor with matrix instructions; this matters only for kernels that use these.
     """

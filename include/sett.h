@@ -1368,7 +1368,7 @@ SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, sett
       int64_t here = (int64_t)1 << (j - a->bit_at[in]);
       for (o = 0; o < a->outs; ++o) answer.no |= a->basis[j][o] != b->basis[j][o];
       if (answer.no) answer.point[0][in] = here;
-      /* a sum carries if two bits, or a bit and the constant, have values with a common bit */
+      /* a sum has a carry if the values of two bits, or of a bit and the constant, have a bit in common */
       for (o = 0; o < a->outs && carry && !answer.no; ++o)
         answer.no |= (sum->basis[j][o] & (uint64_t)sum->constant[o]) != 0;
       if (answer.no) answer.point[0][in] = here;
@@ -1556,8 +1556,9 @@ SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first,
   return 1;
 }
 
-/* Convert the form from bits to digits and return 1. If that is impossible, set the answer to no and return 0. The witness is three points: two with one
- * bit each, and one with both bits. The value at the third point is not the sum of the values at the other two. */
+/* Convert the form from bits to digits and return 1. Return 0 if the form consists of values (the answer is then open), or if an XOR is no sum of
+ * digits. The answer is then "no", and the witness is three points: two with one bit each, and one with both bits. The value at the third point is
+ * not the sum of the values at the other two. */
 SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   int i = 0, j = 0, in, other;
@@ -1692,8 +1693,8 @@ SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *n
   return 0;
 }
 
-/* The digits by which all inputs change one output, the smallest stride first. span is (stride of the next digit) / (stride of this digit), so
- * span > size means padding. */
+/* The digits by which all inputs change one output, the smallest stride first. span is the stride of the next digit divided by the stride of this
+ * digit. A span that is larger than the digit's size means padding. */
 typedef struct settp_layout_any_digit {
   settp_layout_form_digit digit;
   int64_t span;

@@ -1127,7 +1127,7 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
     if (size != other.values[(side ? op->lhs_contracting : op->rhs_contracting).values[i]] ||
         (blocks <= 0 ? size > 0 : size % blocks != 0))
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-    /* no equation from the scales to the output: an entry of the scales affects all outputs along the contracted dimension */
+    /* the scales have no equation towards the output: an entry's index along the contracted dimension does not restrict the outputs */
     if (r->error || (scale && !r->from_output)) continue;
     k = settp_analysis_shared(r, size);
     if (!scale) {
@@ -3572,7 +3572,7 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
   for (j = 1; j < p->monomials && !best; ++j)
     if (p->below[j] != 1) best = j;
   at = best ? settp_map_floor(p->above[best], p->below[best]) : 0;
-  /* search a column whose value is not the product of its factors' values */
+  /* search for a column whose value is not the product of its factors' values */
   for (j = 1; j < p->monomials && !best; ++j) {
     const settp_map_proof_column *c = p->column + j;
     int64_t value = 1;

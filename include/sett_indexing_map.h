@@ -1779,7 +1779,7 @@ SETT_INLINE sett_map settp_map_of_kind(int kind, int error, int column) {
 SETT_PUBLIC sett_map sett_map_fail(int error, int column) { return settp_map_of_kind(SETT_MAP_FAILED, error, column); }
 SETT_PUBLIC sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MAP_UNDEFINED, 0, 0); }
 SETT_PUBLIC sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
-/* Return the error of a map that is not DEFINED. KNOWN EMPTY has no error. */
+/* Return the error of a map that is not DEFINED; 0 if the map is KNOWN EMPTY. */
 SETT_INLINE int settp_map_error(const sett_map *map) {
   return map->kind == SETT_MAP_FAILED ? map->error : map->kind == SETT_MAP_UNDEFINED ? SETT_MAP_ERROR_NO_MAP : 0;
 }
@@ -4203,7 +4203,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
       if (!pass) { /* R7: in the first pass over the candidates g, floor(R / g) must be constant */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
-        /* R7: in the second pass over the candidates g, floor(R / g) must be a known form, because a new atom for it does not pay */
+        /* R7: in the second pass over the candidates g, the form floor(R / g) must already be known, because a new atom for it does not pay */
       } else {
         q = settp_map_quotient_known(e, r, g);
         if (q < 0) q = settp_map_alike_find(e, r, g);
@@ -6964,7 +6964,7 @@ SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field 
       field[i].topped = 1; /* the mod of this field can be left out */
     else highs += field[i].to + field[i].size == hi;
   }
-  /* keep a mod for each field if the uncut value might exceed 64 bits */
+  /* keep a mod for each field if a value without the mods might exceed 64 bits */
   if (topped || highs < 2 || wide > SETTP_MAP_BIT_WIDTH) hi = SETTP_MAP_BITS_KNOWN;
   for (i = wide = 0; i < fields; ++i) {
     int end = field[i].topped || field[i].to + field[i].size == hi ? all[i] : field[i].to - lo + field[i].size;
@@ -7293,7 +7293,8 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
   return i + 1;
 }
 
-/* Print op of n operands in sorted order. Return the number of symbols, or 0 on failure. The expression is made only if `make` is set. */
+/* Print an expression with the operator `op` and n operands, in sorted order. Return its number of symbols (operators, variables, numbers), or 0
+ * on failure. The expression is made only if `make` is set. */
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr) {
   int32_t size;
@@ -7818,9 +7819,9 @@ SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int6
   settp_map_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
 }
 
-/* C5: narrow a variable by the constraint that p is in [lo, hi], for p = t * (k * y + b - m * q) with q = floor((k * y + b) / m). p is t times a
- * remainder of the variable, and y is the variable's atom. If only one residue of the variable is possible, it becomes the variable's residue class. If
- * several residues are possible, the bounds of the variable move to values with such a residue. */
+/* C5: narrow a variable by the constraint lo <= p <= hi. Here p = t * (k * y + b - m * q) with q = floor((k * y + b) / m), so p is t times a
+ * remainder by m, and y is the atom of the variable. If only one residue of the variable is possible, it becomes the variable's residue class. If
+ * several are possible, the bounds of the variable move to values with a possible residue. */
 SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   settp_map_term y, q;
   int32_t f;
@@ -8466,7 +8467,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
     break;
   }
   d->done = round < SETTP_MAP_MOST_ROUNDS;
-  /* the nodes' marks are no longer their indices in the list, so the facts cannot be found by them */
+  /* the mark of a node is no longer its index in the list, so a fact cannot be found by the mark of its node */
   if (n) known->lin = NULL;
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
@@ -9013,7 +9014,8 @@ SETT_INLINE void settp_map_matrix_reduce(settp_map_matrix *m) {
   }
 }
 
-/* Read the required bits of the form of result i as equations of the matrix. Return 0 if they are not sums of bits of the variables. */
+/* Add an equation to the matrix for each bit of result i, whose form is l. Return 0 if a bit is not a sum of bits of the variables, or if there
+ * are too many equations. */
 SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m, const int *column, int i, int32_t l) {
   settp_map_reading r;
   int j, n;
@@ -10946,8 +10948,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   return count == INT64_MAX ? -1 : count;
 }
 
-/* Search a point at which the value of result number `result` is `goal`, among points at which the result is likely to be minimal or maximal. One
- * variable after the other is set to its ends and to values next to multiples of the map's divisors. */
+/* Search for a point at which the value of result number `result` is `goal`, among points at which the result is likely to be minimal or maximal.
+ * One variable after the other is set to its ends and to values next to multiples of the map's divisors. */
 SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result,
                                    int64_t goal, const int64_t *divisor, int divisors) {
   const sett_map *map = &v->map;

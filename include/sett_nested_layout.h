@@ -552,7 +552,7 @@ SETT_INLINE int64_t settp_nested_size(const sett_nested_layout *layout, int dim)
   return size;
 }
 
-/* Return the difference of the index between two adjacent values of a digit of this level. */
+/* Return the weight of a digit of this level: the index grows by the weight if the digit grows by 1. */
 SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int level, int d) {
   int64_t weight = 1;
   int i;

@@ -1797,7 +1797,7 @@ SETT_INLINE void settp_notation_sort(settp_notation_flat *flat, int64_t *beside)
 }
 
 /* Remove leaves that do not change the value: those with size 1 or stride 0. A negative stride is an error. If `domain` is not NULL, it receives
- * the strides in the domain of the leaves that stay. */
+ * the stride of each remaining leaf in the domain: the product of the sizes of all leaves before it. */
 SETT_INLINE void settp_notation_moving(settp_notation_work *work, settp_notation_flat *flat, int64_t *domain) {
   int64_t prefix = 1;
   int i, count = 0;
@@ -4624,7 +4624,7 @@ SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const set
   return made;
 }
 
-/* Return 1 if `a` is a linear layout; set *witness to -1. */
+/* Set *witness to -1, and return 1 if `a` is a linear layout. */
 SETT_INLINE int settp_notation_asked(const sett_notation *a, int64_t *witness) {
   *witness = -1;
   return !a->error && a->kind == SETT_NOTATION_TRITON;
@@ -4702,8 +4702,8 @@ SETT_INLINE int settp_notation_bases_of(settp_notation_work *work, const sett_no
   return 0;
 }
 
-/* Build the span of all bases of a layout, except those of the registers that form a vector. The bases are packed for the dimensions of the layout
- * `like`. */
+/* Build the span of all bases of a layout, except those of the registers that form a vector. A basis is packed into one number by the dimensions
+ * of the layout `like`. */
 SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_notation_linear *linear,
                                        const sett_notation_linear *like, int vectors, const uint64_t *chosen,
                                        settp_notation_solver *span) {
@@ -4785,7 +4785,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
   }
-  /* Shorten the vector until, in both distributions, no bit outside the vector changes the position of an element inside it. */
+  /* Shorten the vector until both distributions can use it: no bit outside the vector may change the position of an element inside the vector. */
   for (;; --vectors) {
     settp_notation_others(&work, store->linear, store->linear, vectors, chosen, &others);
     settp_notation_others(&work, load->linear, store->linear, vectors, chosen, &others);

@@ -464,9 +464,9 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
     return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(1));                                                \
   }
 
-/* Interleave z rows of n elements into one run, or split a run into z rows. Rows are `row` bytes apart, and n >= lanes. Each factor 2 of z takes one
- * round: it cuts each group of z vectors in two halves and interleaves them, or undoes this. If lanes does not divide n, the last step overlaps the
- * step before it. */
+/* Interleave z rows of n elements into one run, or split a run into z rows. Rows are `row` bytes apart, and n is at least `lanes`. There is one
+ * round for each factor 2 of z. A round cuts each group of z vectors in two halves and interleaves the halves; to split a run, the rounds do the
+ * reverse. If lanes does not divide n, the last step overlaps the step before it. */
 #define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                                                    \
   /* interleave m vectors: m / z adjacent vectors of each of the z rows */                                                                       \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,                              \

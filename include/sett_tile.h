@@ -725,7 +725,7 @@ typedef struct sett_tile_reader {
   const char *text;
   int64_t length;
   int64_t at;     /* number of bytes read so far; after SETT_TILE_END, the length of the shape */
-  int64_t item;   /* index of the last leaf or opened tuple among the members of its enclosing tuple */
+  int64_t item;   /* index of the item that was read last (a leaf or an opened tuple) in its enclosing tuple */
   int error;      /* SETT_TILE_OK or an error code */
   int64_t column; /* column of the error, counted from 1 */
   int32_t depth;  /* number of tuples that are open */
@@ -757,7 +757,7 @@ typedef struct sett_tile_step {
   int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
   int64_t stride;
-  /* the value is always less than `limit`. This is the weight of the next higher digit or, if there is none, the product of the sizes appended so far */
+  /* the value is always less than `limit`: the weight of the next higher digit or, if there is none, the product of the sizes appended so far */
   int64_t limit;
   int64_t count; /* number of values of the digit */
 } sett_tile_step;
@@ -2301,8 +2301,8 @@ SETT_INLINE int settp_tile_element_by_tiles(const sett_tile_plan *plan, int64_t 
         --g;
         value = digit[n - k + g] * tile + digit[n - k + groups + g];
       }
-      /* split the joined value of the dimensions that * combines into their indices. The most major one gets the rest; a rest beyond its size is
-       * padding */
+      /* the value stands for all dimensions that * joins: split it into their indices. The most major dimension gets the rest; if the rest is not
+       * below its size, the position is padding */
       if (leads ? value >= size : size == 0) return 0;
       next[n - k + i] = leads ? value : value % size;
       if (!leads) value /= size;

@@ -486,7 +486,7 @@ static inline const char *holds_potrf(const struct call *c) {
       if (!(SIZE(sum - a[i * n + j]) <= error)) return "L L^H is not A";
     }
   if (!info) return 0;
-  /* `row`: the row of L at whose pivot the factorisation stopped; the norm of `y` tells how much errors grow there */
+  /* `row`: the row of L in which the factorisation stopped. The norm of `y` tells how much errors grow there */
   number *const row = l + n * n, *const y = row + n;
   wide pivot = RE(a[whole * n + whole]);
   for (int64_t j = 0; j < whole; ++j) {

@@ -53,8 +53,9 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
     start: List[Statement] = [Declare("double", "sum", "0.0"), Declare("double", "mass", "0.0")]
     step: List[Statement] = [Let("double", "p", f"{first[0]} * {second[0]}"), Assign("sum", "p", "+=")]
     if exact:
-        # Every kernel gets the same NaNs and infinities from exact factors, so `mass` leaves these products out. It
-        # includes overflowing products of finite factors, which a kernel may round to infinity before it adds them.
+        # Exact factors give every kernel the same NaNs and infinities, so `mass` leaves out products with a factor that
+        # is NaN or infinite. It includes overflowing products of finite factors: a kernel may round them to infinity
+        # before it adds them.
         slack, whole = "0.0", "!fraction"
         start.append(Declare("bool", "fraction", "false"))
         step.append(Assign("fraction", "fraction || p != rint(p)"))

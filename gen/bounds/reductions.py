@@ -38,8 +38,11 @@ def reduce(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def way_of(b: Bounds, i: Instruction, part: Instruction, of: Array, init: Array, count: int) -> str:
-    """Return how to compute the intervals if the combiner is one op: "exact" (no error), "ends" (the op on the ends,
-    in the reference's order), "sum" or "product" (in any order).
+    """Return the way in which the intervals are computed if the combiner is one op:
+
+    - "exact": the results have no error.
+    - "ends": the op is applied to the ends of the intervals, in the reference's order.
+    - "sum", "product": the elements are combined in any order.
     """
     dtype = part.shape.dtype
     if dtype in FLOATS and dtype not in TINY and b.options.reassociate and count > 1:

@@ -43,8 +43,12 @@ def scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
 
 
 def way_of(b: Bounds, i: Instruction, part: Optional[Instruction], of: Sequence[Array]) -> str:
-    """Return how to compute the intervals: "exact" (no error), "ends" (the op on the ends), "sum" (in any order), or
-    "met" (any value if an element has several updates).
+    """Return the way in which the intervals of the results are computed:
+
+    - "exact": the results have no error.
+    - "ends": the op is applied to the ends of the operands' intervals.
+    - "sum": the updates are added in any order.
+    - "met": an element with several updates may have any value.
     """
     exact, once = b.exact(*of), unshared_places(i) is not None
     if unique_indices(i) and not once:  # the check's indices may repeat although the text promises that they are unique

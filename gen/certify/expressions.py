@@ -304,8 +304,8 @@ class Reads:
                 choice, a, b = parts
                 wait(*self._integers(choice))
                 for side, other, holds in ((a, b, choice), (b, a, terms.negated(choice))):
-                    # one alternative is an operation on the other alternative's value: that value is read in either
-                    # case, the operation's remaining operands only if the operation is chosen
+                    # one alternative is an operation on the other alternative's value. This value is read in either
+                    # case. The operation's other operands are read only if the operation is chosen
                     if side.kind == "apply" and other in side.parts:
                         wait(other)
                         rest = [part for part in side.parts[1:] if part is not other]

@@ -193,8 +193,9 @@ def _size(atoms: "Set[Atom]") -> int:
 
 
 def _writes_all(memory: Memory, stores: "List[Store]") -> bool:
-    """Return true if the stores of a launch are known to write every byte of an array. A variable that is only in
-    conditions may be a parameter of a template, so all bytes must be written for each of its values.
+    """Return true if the stores of a launch are known to write every byte of an array. A variable that occurs only in
+    conditions may be a parameter of a template, which has one value in a launch. All bytes must therefore be written
+    for each value of such a variable.
     """
     outer: "Set[Atom]" = set()
     points = 0

@@ -188,7 +188,7 @@ class Program:
     def _read(self, call: Call, access: Access, first: "Tuple[Term, ...]") -> None:
         """Add a failure unless it is proved that every element of the read array was written before.
 
-        first: the loops that are in their first step, each given by the term of its step.
+        first: for each loop that is in its first step, the term of its step.
         """
         memory = access.memory
         assert isinstance(memory.key, tuple)

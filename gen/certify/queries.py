@@ -841,8 +841,8 @@ def _inverse(
 
 
 def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
-    """Return the divisors of a variable in ascending order. If a sum that contains `factor` times the variable is
-    divided by n, then n / factor is such a divisor.
+    """Return the numbers by which divisions and remainders divide a variable, in ascending order. For example, (4 * i +
+    j) / 32 divides i by 8. 1, and numbers above the variable's maximum, are left out.
     """
     found: "Set[int]" = set()
     waiting, seen = list(parts), set()      # type: List[object], Set[int]

@@ -36,7 +36,7 @@ class Atom:
         self.free: "frozenset[Atom]" = frozenset([self]) if kind == "var" else frozenset().union(
             *(part.free for part in of if isinstance(part, (Term, Condition))))
 
-    def __hash__(self) -> int:    # not the address, so that sets have the same order in each run
+    def __hash__(self) -> int:    # a number, not the address, so that sets have the same order in each run
         return self.number
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@
  * prints tables. */
 
 enum { DRAW_AXES = 16, DRAW_NUMBERS = 16, DRAW_NAME = 24, DRAW_COLOURS = 32, DRAW_HUES = 8 };
-/* maximum number of inputs of a linear layout, and of points of a map, that are visited to find owners */
+/* at most this many inputs of a linear layout, or points of a map, are visited to find the owners */
 enum { DRAW_MAP_POINTS = 1 << 19 };
 enum { DRAW_ROOM = 240 }; /* maximum characters of a line if the answer does not go to a terminal */
 enum { DRAW_BANKS = 32, DRAW_BANK_BITS = 32, DRAW_TRANSACTION = 32 };

@@ -315,8 +315,8 @@ static void indexing_window(indexing *x, const hlo_instruction *in, sett_analysi
   }
 }
 
-/* Reads dim_labels=b01f_i01o->b01f. For each of the three arrays, lists the dimensions of the two letters and then of
- * the digits 0, 1, .. */
+/* Reads dim_labels=b01f_i01o->b01f. For each of the three arrays, lists the dimensions of its two letters, then
+ * those of 0, 1, ..: b01f gives 0, 3, 1, 2. */
 static void indexing_labels(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
   static const char *const letters[3] = {"bf", "io", "bf"};
   const hlo_attribute *attribute = hlo_find_attribute(in, "dim_labels");

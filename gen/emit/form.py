@@ -229,8 +229,8 @@ class Form:
         return self.stride(digits, "low"), self.stride(digits, "high")
 
     def rows_of_words(self, flat: str, dtype: str) -> bool:
-        """Return true if the rows of a step that interleaves single elements are contiguous, aligned pieces of 16
-        bytes.
+        """Return true if a step interleaves rows by single elements, and each of its rows is contiguous, aligned to 16
+        bytes, and a multiple of 16 bytes long.
         """
         n, size = self.loop.interleaved_rows, bits(dtype) // 8
         if n == 1 or self.loop.step * size % (16 * n):

@@ -50,12 +50,12 @@ MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TI
 
 @dataclass(frozen=True)
 class ContractionSchedule(Schedule):
-    """The sizes of blocks, register tiles and chunks of a product. A unit is a vector of adjacent columns; a tile is a
-    register tile.
+    """The sizes of blocks, register tiles and chunks of a product. A line is a group of rows (one index of a second
+    dimension of rows), a unit is a vector of adjacent columns, and a tile is a register tile.
 
     lines, rows, units: sizes of a block.
     line_blocks, row_blocks, unit_blocks: numbers of blocks in each dimension of the result.
-    long_blocks: number of blocks of columns that have `units` units; the later blocks have one unit less.
+    long_blocks: number of blocks of columns with `units` units. They come first; each later block has one unit less.
     tile_units: maximum number of units in a tile. 0: all units of the block.
     ahead: true if each step of a tile prefetches units into L1. The prefetch distance is one chunk.
     far: distance to the units of the next chunk, which tiles prefetch into L2. 0: no such prefetch.
@@ -243,7 +243,8 @@ class Cells:
     hole (gen/plan/cells.py).
 
     number: the window's index among the windows of the nest.
-    taps: true if the product sums over the taps of a cell. The function of the sums then has their number as argument.
+    taps: true if the product sums over the taps of a cell. The number of taps is then an argument of the function that
+        computes the sums.
     first: C text of the block's first place ("": 0).
     every: distance between adjacent places of a cell, in places of the window.
     single, units, total: strides of adjacent places of a cell, in the operands and in the totals.

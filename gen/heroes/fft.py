@@ -55,9 +55,9 @@ class Axis:
     others: the size of each other dimension and its strides in both arrays. Lanes of a vector are adjacent along the
         last of these dimensions.
     along: strides within a row, in both arrays.
-    reads, writes: "complex" numbers, "real" numbers, or "half" a spectrum. If the length is even, 2 n, there are two
-        further values. "pairs": each pair of real numbers is one complex number. "folded": half a spectrum, which the
-        kernel converts to or from the transform of such pairs.
+    reads, writes: the numbers that the kernel reads and writes: "complex", "real" or "half" (half a spectrum). If a row
+        has 2 n numbers, "pairs" may replace "real": a pair of real numbers is read or written as one complex number.
+        "folded" may replace "half": the kernel converts half a spectrum to or from the transform of such pairs.
     swaps: two flags, for reading and for writing: true if real and imaginary parts are swapped.
     late: true if Bluestein's factors (gen/plan/fft.py) are computed at run time and not read from tables.
     lanes: number of rows that are transformed at once.

@@ -237,8 +237,8 @@ def view(nest: Whole, buffer: Buffer, index: str, starts: "Dict[str, Coordinate]
 
 
 def scratch_view(buffer: Buffer, size: int, count: int, starts: "Dict[str, Coordinate]") -> View:
-    """Return the view of the current matrix's part of a scratch buffer, which has `size` elements for each matrix, and
-    add the variable of its start to `starts`.
+    """Return the view of a part of a scratch buffer: the `size` elements of the current matrix. If there are several
+    matrices, add the variable of the part's start to `starts`.
     """
     name = f"{buffer.pointer}_at" if count > 1 else ""
     if name:

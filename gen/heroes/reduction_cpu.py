@@ -364,8 +364,8 @@ class Rest:
     ends. If the vectors have more lanes than there are elements, the first vector overlaps the last whole step. The
     mask `inside` then excludes the elements that this step has already folded.
 
-    numbers: C text of the index of each lane of register `vec` among the lanes of all these vectors; "" if no vector
-        overlaps a step.
+    numbers: C text of the index of each lane of register `vec`, counted over the lanes of all these vectors; "" if no
+        vector overlaps a step.
     skipped: number of elements that the first vector shares with the last whole step.
     """
 

@@ -133,8 +133,8 @@ def widths(nest: Scan) -> List[int]:
 
 
 def free(nest: Scan) -> bool:
-    """Return true if prefixes may be computed in parts and then combined: all combiners are free, and each part can
-    start from a constant.
+    """Return true if prefixes may be computed in parts and then combined. This requires that all combiners are free
+    (they may combine elements in any grouping), and that each part can start from a constant.
     """
     return all(laws.free and laws.starts_known for laws in map(combiner.analyse, nest.heroes))
 

@@ -437,7 +437,7 @@ class ScatterWriter:
         return [let for let in self.named if let.name == also or self.of.uses(let.name)]
 
     def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-        """Return true if the C text of an update uses this variable, a work-item's or work-group's number."""
+        """Return true if the C text of an update uses `variable`, the number of a work-item or of a work-group."""
         return self.at.uses(variable) or self.of.uses(variable) or variable in tested(self.thread, box)
 
     def inside(self, box: "Dict[str, Tuple[int, int]]") -> str:

@@ -265,7 +265,9 @@ def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overl
 
 
 def _whole(nest: SmallProduct, width: int) -> int:
-    """Return the first step whose vector of `width` elements would extend beyond the end of the matrix."""
+    """Return the first step at which a vector of `width` elements would extend beyond the end of the matrix; the number
+    of steps if there is none.
+    """
     at = nest.offsets(1, "step")
     return next((k for k, begin in enumerate(at) if begin + width > max(at) + nest.counts["column"]), len(at))
 

@@ -327,9 +327,9 @@ class Word:
         """Return the C function that computes a word from one element of each operand.
 
         memory: the C types that the elements have in memory.
-        key: the name of the comparator's key function, whose value becomes the first field. For floats of less than 32
-            bits, this is done only if the value is in `constants`. The key function converts such floats, which changes
-            some NaNs. So the first field is otherwise computed from the element's bits.
+        key: the name of the comparator's key function, whose value becomes the first field. The key function converts
+            floats of less than 32 bits, which changes some NaNs. For such floats, the value is used only if it is in
+            `constants`; otherwise the first field is computed from the element's bits.
         """
         lines: List[Let] = []
         parts: List[str] = []

@@ -110,8 +110,8 @@ HERO = TransposeLinesHero()
 
 
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[LinesSchedule]":
-    """Return the schedule for one array that is moved into rows which may begin anywhere in a cache line. Return None
-    for other nests, and if tiles do not fit.
+    """Return the schedule for a nest that only moves one array, into rows of which some begin inside a cache line.
+    Return None for other nests, and if tiles do not fit.
     """
     numbers = device.transpose_lines
     reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]
@@ -175,8 +175,8 @@ class TransposeLinesRecord:
 
     # true if columns are left over after whole tiles, so that one more tile is moved back to the last columns
     edge: bool
-    # The numbers of tiles that a step of stage "next" may have. The larger number comes first; it is used on processors
-    # on which bursts of prefetches are faster.
+    # The numbers of tiles that a step of stage "next" may have, the larger number first. Processors on which bursts of
+    # prefetches are faster use the larger number.
     downs: "Tuple[int, ...]"
     starts: "Tuple[int, ...]"  # the offsets within a cache line at which the matrices of a batch begin
 
@@ -293,8 +293,9 @@ class TransposeLinesWriter:
         return Function(name, ("start",))
 
     def step(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> List[Statement]:
-        """Return the statements of a step: loads that transpose its tiles, then the store of whole lines. In stage
-        "again", another work-item stores the lines, so the tile is only loaded and kept in registers for the next step.
+        """Return the statements of a step, which loads tiles, transposes them and stores whole lines. stage: "first",
+        "next", "again" or "last" (see `rows`). Stage "again" only loads a tile into registers for the next step,
+        because another work-item stores the tile's lines.
         """
         side, register = self.form.side, self.d.register(f"u{8 * self.form.width}", self.form.side)
         load = self.helpers.tile("load", f"u{8 * self.form.width}", side, side, self.index_type, self.form.load_bytes,

@@ -245,7 +245,7 @@ def _pattern(total: int, dtype: str) -> int:
 
 
 def _step(i: Instruction) -> "Callable[..., int]":
-    """Return an op of rule 1 or 2 as a function of bit patterns."""
+    """Return an op that rule 1 or 2 of the module allows, as a function of bit patterns."""
     opcode, of = i.opcode, i.operands[-1].shape.dtype if i.operands else i.shape.dtype
     if opcode == "constant":
         return lambda: literal_of(i)[0]
@@ -394,7 +394,7 @@ class _Class:
 
 
 def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> List[_Class]:
-    """Return, for each component of the group, the class that contains it."""
+    """Return the class of each component of the group (see _Class)."""
     parent: Dict[int, int] = {}
 
     def find(i: Instruction) -> int:
@@ -479,7 +479,9 @@ def _has_nan(point: Point, kinds: Sequence[str]) -> bool:
 
 
 def _compared(body: _Body, group: List[int]) -> Combiner:
-    """Return the combiner of a group. Its laws are proved by enumeration; if that fails, the elements stay in order."""
+    """Return the combiner of a group. Its laws, such as associativity, are proved by enumeration. If that fails,
+    elements are combined in order.
+    """
     ops = body.ops(group)
     problem = _why_not(ops)
     if problem:

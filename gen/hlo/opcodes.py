@@ -64,8 +64,8 @@ class Elementwise:
     rounds: int = 16
     # a result of 2 or 4 bits is computed in a byte and must be truncated
     wraps: bool = True
-    # true if, on x86 and Arm, a NaN result is an operand's NaN made quiet or the processor's default NaN; kernels may
-    # then compute the op in vectors
+    # true if a NaN result on x86 and Arm is either an operand's NaN, made quiet, or the processor's default NaN;
+    # kernels may then compute the op in vectors
     keeps_nan: bool = False
     # The next fields are used by checks.
     ulps: Optional[float] = None    # error bound of a kernel's float result in ulps; None: correctly rounded once

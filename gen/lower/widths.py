@@ -49,7 +49,9 @@ class _Steps(Added):
         return result
 
     def same(self, value: Instruction, to: Shape, bits: str) -> Instruction:
-        """Truncate an integer of 32 or 64 bits to the width of `bits`, and return its bits as the type of `to`."""
+        """Truncate an integer of 32 or 64 bits to the integer type `bits`, and return the result's bits as the type of
+        `to`.
+        """
         if value.shape.dtype != bits:
             value = self.add("convert", to if to.dtype == bits else array_shape(bits, to.dims), value)
         return value if value.shape == to else self.add("copy" if to.dtype == bits else "bitcast-convert", to, value)

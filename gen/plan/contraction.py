@@ -254,8 +254,9 @@ class _Operands(NamedTuple):
 
 
 def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
-    """Return the operands of the columns from `start` to `end` - 1; `column` is the product's dimension that contains
-    the columns. Return None if an operand is not in a buffer, or if tiles do not multiply its type.
+    """Return the operands for a range of the product's columns, `start` to `end` - 1. column: the dimension of the
+    product that contains the columns. Return None if an operand is not in a buffer, or if tiles do not multiply its
+    type.
     """
     dims = dot.shape.dims
     part = tuple(end - start if d == column else size for d, size in enumerate(dims))
@@ -303,8 +304,8 @@ class _Found(NamedTuple):
 
 
 def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence[str]") -> "Optional[List[_Found]]":
-    """Return the windows of a product. Return None if a window covers no element of the base. A window with several
-    cells needs an outer digit that counts exactly the window's positions (places); return None if there is none.
+    """Return the windows of a product. Return None if a window covers no element of the base. If no single cell
+    contains all positions (places) of a window, an outer digit must count exactly these places; otherwise return None.
     """
     if dot.opcode != "convolution":
         return []

@@ -74,9 +74,9 @@ def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tupl
 
 
 def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
-    """Return two maps for a kernel that follows the order of its reads. The first map goes from the kernel's position
-    to the mixed-radix digits of the position in the results. The second map goes from these digits to that position.
-    Return None if the order of the results is as good.
+    """Return two maps for a kernel that follows the order of its reads. The first map goes from a position in this
+    order to mixed-radix digits. The second map goes from these digits to the position in the results. Return None if
+    the order of the results is as good.
 
     The order of the reads is better if whole cache lines are permuted, or if words are split into rows of whole cache
     lines. Two maps are returned, rather than their composition, so that gen/algebra knows the bounds of the digits.

@@ -55,8 +55,8 @@ def discarded(value: Instruction, partition: Partition) -> "Set[str]":
 
 
 def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> "Set[str]":
-    """Return maps from the entry function's index to an integer. If one of the integers is negative, the predicate that
-    `read` reads for this index is the opposite of `truth`.
+    """Return maps from the entry function's index to an integer. At an index where one of these integers is negative,
+    the predicate that `read` reads is not `truth`.
     """
     entry = entries.get((read.source, read.map))
     if entry is None or entry.callee is not None or entry.regions:

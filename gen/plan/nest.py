@@ -52,8 +52,8 @@ class Nest:
         return [self.partition, *(self.further if self.members else ())]
 
     def undivided(self) -> "List[Nest]":
-        """Return the nests that become kernels if no module of gen/heroes makes one kernel of this nest: its members,
-        or the members of a member that has some. Return the nest itself if it has no members.
+        """Return the nests that become kernels if no module of gen/heroes makes one kernel of this nest. They are its
+        members, or the members of these, down to nests without members. A nest without members is returned itself.
         """
         return [part for member in self.members for part in member.undivided()] if self.members else [self]
 

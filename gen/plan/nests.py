@@ -86,9 +86,11 @@ class Alike(NamedTuple):
 def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs, panels: Optional[Panels],
            update: "Optional[Update]" = None,
            apart: "Sequence[Instruction]" = ()) -> "Tuple[List[Nest], Storage]":
-    """Return two values: the nests, and the choice of stored values. The nests write the given result arrays (leaves);
-    a dynamic-update-slice `update`, if there is one, is written last. title: the prefix of the nests' names. apart:
-    products that have kernels of their own.
+    """Return two values: the nests, and the choice of stored values. The nests write the result arrays in `leaves`.
+
+    update: a dynamic-update-slice, which is written after all other results.
+    title: the prefix of the nests' names.
+    apart: products that have kernels of their own.
     """
     storage = storing.storage(computation, leaves, costs)
     stored = dict.fromkeys(storage.stored)
@@ -209,8 +211,8 @@ def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
 
 
 def _with_sides(kernels: List[Nest]) -> List[Nest]:
-    """Let the pass of a reduction also write other results. These results must be as large as the reduction's input,
-    and read the same elements. Return the remaining nests.
+    """Merge other nests into a reduction, so that its pass writes their results, too. Such a nest reads the same
+    elements, and its results are as large as the reduction's input. Return the nests without those that were merged.
     """
     written: List[Nest] = []
     for n, nest in enumerate(kernels):

@@ -157,8 +157,8 @@ def _stages(
     nests: "Sequence[Nest]",
     cuts: "Dict[Instruction, int]",
 ) -> "Optional[Rows]":
-    """Combine the nests of a group into one nest of stages. columns: reductions across rows, which are added to it.
-    Return None if there are fewer than two stages.
+    """Combine the nests of a group and those in `columns` into one nest of several stages. columns: reductions across
+    rows. Return None if there are fewer than two stages.
     """
     whole = _rows(name, group, cuts, columns) if len(group) + len(columns) > 1 else None
     if not whole or len(whole.stages) < 2:

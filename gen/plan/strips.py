@@ -219,8 +219,8 @@ def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
 
 def _goes_by_strips(nest: Contraction, strips: int) -> bool:
     """Return true if the outer loops of a contraction visit each strip exactly once, so that its work-items can compute
-    one strip after another. This holds if the digits of the loops that change the strip are together the strip's number
-    in mixed radix.
+    one strip after another. Some digits of the loops change the strip. Together, these digits must be the strip's
+    number in mixed radix.
     """
     digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
     return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(

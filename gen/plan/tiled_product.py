@@ -140,7 +140,9 @@ class TiledProduct(StridedProduct):
 
     @property
     def sums(self) -> "List[int | Inside]":
-        """Return 0 and 1, which stand for the positions in the operands, and an `Inside` for each condition's sum."""
+        """Return a key for each sum: 0 and 1 for the positions in the two operands, and an `Inside` for the sum of each
+        condition.
+        """
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:

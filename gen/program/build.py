@@ -95,8 +95,8 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
                donors: "Mapping[Array, Array]") -> "List[Tuple[Array, Array]]":
-    """Return additional copies of parameters. They must be made before `copies`. A parameter needs one if an entry of
-    `copies` reads it after an earlier entry may have overwritten it. This entry is changed to read the additional copy.
+    """Return additional copies of parameters, which must be made before `copies`. A parameter needs one if an entry of
+    `copies` reads it after an earlier entry may have overwritten it. The entry is changed to read the additional copy.
 
     copies: pairs (source, result).
     donors: for each result that may be stored in a parameter's buffer, the parameter.
@@ -125,7 +125,7 @@ def single(fusion: Fusion, block: "Optional[Block]" = None) -> Program:
 
 
 def _finished(program: Program, block: "Optional[Block]" = None) -> Program:
-    """Move the large constants to a block, determine `Fusion.lasting`, and return the program."""
+    """Return the program with its large constants in a block, and with `Fusion.lasting` set."""
     return with_lasting(taken_out(program, block))
 
 

@@ -55,7 +55,7 @@ class _Cut:
 
     steps: the computation's steps, in order.
     levels: for each op, the number of steps that must run before it.
-    read: those parameters and results of steps that are read.
+    read: the values that are read, among the parameters and the results of steps.
     """
 
     def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Optional[Array]]",
@@ -250,8 +250,9 @@ class _Cut:
 
     def _called(self, computation: Computation, given: "Dict[int, Array]",
                 wanted: "FrozenSet[int]") -> "Tuple[List[Node], List[Array]]":
-        """Return the nodes of a body, a condition or an arm, and the arrays of the wanted leaves of its result. given:
-        for each leaf of the parameters that is needed, its array.
+        """Return the nodes of a computation that a loop or a branch calls (a body, a condition or an arm), and the
+        arrays that hold the wanted leaves of its result. given: the array of each leaf of the parameters that is
+        needed.
         """
         shapes = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
         before, arrays = self._laid_out(list(given.values()), [shapes[leaf] for leaf in given])

@@ -226,7 +226,9 @@ class Interference:
         return self.results.get(array, array)
 
     def _steps(self, steps: "Sequence[Step]", live: Set[Array]) -> Set[Array]:
-        """Return the arrays that are needed before the steps. live: the arrays that are needed after them."""
+        """Return the arrays that are live before the steps, so that a later step reads them. live: the arrays that are
+        live after the steps.
+        """
         for step in reversed(steps):
             if isinstance(step, Repeat):
                 live = self._repeat(step, live)

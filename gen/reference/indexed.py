@@ -74,8 +74,9 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def at_vector(row: Sequence[Index], vector: int, component: Index) -> List[Index]:
-    """Return the index at which an array of indices contains a component. row: this index without the dimension
-    `vector`, along which the components are stored. If the array has no such dimension, each row is a single component.
+    """Return the index at which an array of indices contains a component of a row. row: the row's index in this array,
+    without the dimension `vector`, along which components are stored. If the array has no such dimension, each row is a
+    single component.
     """
     return [*row[:vector], component, *row[vector:]]
 

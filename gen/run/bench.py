@@ -21,7 +21,7 @@ from gen.program import build as programs
 from gen.program.ir import Program
 from gen.run import cost as costs, nearest, rivals
 
-# the simplest fast copy and read: each thread reads one stream of consecutive bytes
+# the simplest methods that copy and read fast: each thread reads one stream of consecutive bytes
 ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}
 # expected seconds to generate, compile and start one kernel; expected rounds per second, for a kernel with a dozen
 # rivals

@@ -309,8 +309,8 @@ def _compared(built: Built, traced: str) -> Compared:
 
 
 def _compared_calls(built: Built) -> Compared:
-    """Return the comparison of a traced program. Each call is compared with the reference of its fusion. Loops are
-    stopped after a number of iterations that is higher than all trip counts in the program's text.
+    """Describe how a check compares a traced program: each call with the reference of its fusion. A loop whose trip
+    count is not known stops at a limit (see ITERATIONS).
     """
     assert built.program and built.trace
     trace, seen = built.trace, built.trace.seen

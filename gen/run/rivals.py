@@ -65,7 +65,7 @@ def _reduction(root: Instruction) -> Tuple[str, int]:
         and root.operands[2].opcode == "constant"
     ):
         if tuple(root.attributes["dimensions"]) == (values[1].attributes["iota_dimension"],):
-            # an initial value with the sign bit set is the lowest value, from which argmax starts
+            # an initial value with the sign bit set is the lowest value of its type, so the op is argmax
             lowest = literal_of(root.operands[2])[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)
             return ("argmax" if lowest else "argmin"), 1
     return "", 0

@@ -371,8 +371,8 @@ class ContractionGpuNumbers:
     most_parts: int = 32
     sum_threads: int = 128      # threads of a block of the kernel that adds up the parts
 
-    # number of multiplications that a multiprocessor does in the time in which one element of a part is written and
-    # read again (f32 on H100: 128 multiplications in the time of 25 bytes)
+    # cost of an element of a part, which is written and read again: the number of multiplications that a multiprocessor
+    # does in the same time (f32 on H100: 128 multiplications in the time of 25 bytes)
     sum_cost: int = 40
     # the value of `sum_cost` for matrix instructions, by bytes of an element
     matrix_sum_cost: Mapping[int, int] = field(default_factory=lambda: {1: 600, 2: 600, 8: 80})
@@ -579,10 +579,10 @@ class LoopCpuNumbers:
     #     lanes.
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group if a step is one element
-    scalar_elements: int = 4096  # if a step is one element, work-items form groups for at least this many elements
+    scalar_elements: int = 4096  # minimum number of elements for such groups; with fewer, a group is one work-item
     cut_row_steps: int = 8              # minimum number of steps of a row, if each row ends with a partial step
     streams: int = 4                    # equal parts of the memory that a work-item reads in turns
-    pair_streams: int = 2               # the value of `streams` for pairs of registers of 16-bit elements
+    pair_streams: int = 2               # as `streams`, for pairs of registers of 16-bit elements
     burst: int = 8                      # steps whose cache lines are prefetched together
     prefetch: int = 4096                # prefetch distance in bytes, into L2
     pair_prefetch: int = 1024           # prefetch distance in bytes, into L1, for pairs of registers of 16-bit elements
@@ -807,7 +807,7 @@ class ScatterNumbers:
     picked_rows: int = 0
     shared_updates: int = 4096          # CPU work-items share the result if there are at least this many updates
 
-    # minimum number of adjacent elements of the result for each of the CPU work-items that share it
+    # minimum number of adjacent elements of the result for each work-item, if CPU work-items share the result
     shared_neighbours: int = 128
     # prefetch distance in updates, if the result is larger than the cache and updates are combined in order
     prefetch: int = 0

@@ -123,7 +123,7 @@ def draw(rng: random.Random, kind: str, small: bool = False) -> Question:
     a, b = draw_tree(rng, kind, names, 2), draw_tree(rng, kind, names, 2)
     if relation == "divides":
         a = rng.choice([2, 3, 4, 8]) if rng.random() < 0.7 else rng.choice([s for s in names if s in SYMBOLS])
-    elif relation != "=" and rng.random() < 0.7:    # the constant is the tightest that holds at drawn points, or 1 more or less
+    elif relation != "=" and rng.random() < 0.7:    # add a constant with which the relation just holds at all drawn points, or just fails
         least = None
         for _ in range(200):
             point = draw_point(rng, question)

@@ -138,7 +138,7 @@ static sett_map draw_map(sett_map_arena *a) {
       for (i = (int)draw(0, n - 1); n > 1 && i + 1 < n; ++i) axes[i] = axes[i + 1];
       if (n > 1) --n;
       break;
-    case 1: { /* one result: an address whose elements have gaps, overlap, or neither */
+    case 1: { /* one result: an address in an array with strides; its elements have gaps, overlap, or neither */
       int64_t stride = draw(1, 3);
       sett_expr sum = constant(a, draw(-3, 3));
       for (i = n - 1; i >= 0; --i) {

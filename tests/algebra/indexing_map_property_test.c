@@ -208,7 +208,7 @@ static int64_t floor_quotient(int64_t a, int64_t b) {
 typedef struct columns { /* points, or a map's values at points: a column per variable or result */
   int n;
   int64_t value[VARIABLES][POINTS];
-  unsigned char inside[POINTS]; /* in columns of results: the point is in the domain and every result has a value */
+  unsigned char inside[POINTS]; /* columns of results: 1 if the point is in the domain and every result has a value */
   unsigned char failed
       /* in columns of results: the point is not outside, but a constraint or result has no value */
       [POINTS];

@@ -220,7 +220,7 @@ static void constraints(void) {
         }
       }
   EACH(m, 1, 12)
-    EACH(a, -7, 7) /* the x with a * x * x = r modulo m: their hull, and one residue class if all gaps are equal */
+    EACH(a, -7, 7) /* the x with a * x * x = r mod m: the first, the last and, if gaps are equal, the residue class */
       EACH(r, 0, m - 1) {
         int64_t first = 99, last = -1, gap = 0;
         int even = 1;

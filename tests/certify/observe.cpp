@@ -234,7 +234,7 @@ struct Global {
   size_t odr;
 };
 
-static bool is_shared(const Global &of); // an array in shared memory, not a variable of the emulator
+static bool is_shared(const Global &of); // true: an array in shared memory; false: a variable of the emulator
 
 void __asan_register_globals(Global *of, size_t count) {
   for (size_t n = 0; n < count; ++n) {

@@ -362,8 +362,8 @@ SECOND = "r0[i] = p0[i] - s0[g];"
 
 
 def launched(folder: Path, bodies: "List[Tuple[str, int]]", hlo: str = TWO, scratch: int = 16) -> "List[Meant]":
-    """Return the verdicts on launches, each with the body of its kernel and its number of work-items in a group. scratch:
-    the size of the array s0 between them, in bytes.
+    """Return the verdicts on launches. bodies: for each launch, the body of its kernel and the number of work-items in
+    a group. scratch: the size in bytes of s0, the array through which the launches pass values.
     """
     path = folder / "m.hlo"
     path.write_text(f"HloModule m\n\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\nENTRY main {{\n{hlo}}}\n")

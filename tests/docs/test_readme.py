@@ -167,8 +167,8 @@ def sections() -> "dict[str, str]":
 
 
 def saved(section: str) -> "dict[str, str]":
-    """Return the C programs that the reader has to save, by file name. The name is in code type right before the
-    program.
+    """Return the C programs that the reader has to save, by file name. The text right before a program is the file name
+    in code type.
     """
     return dict(re.findall(r"`(\w+\.c)`:\n\n```c\n(.*?)^```$", section, re.M | re.S))
 

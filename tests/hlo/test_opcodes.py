@@ -53,7 +53,7 @@ def module(rows: "List[Elementwise]", dtype: str) -> str:
     lines = [f"  {name} = {t}[{COUNT}] parameter({k})" for k, (name, t) in enumerate((("x", dtype), ("y", dtype), ("z", dtype), ("p", "pred")))]
     lines += [f"  r{k} = {text}" for k, text in enumerate(ops)]
     names = [f"r{k}" for k in range(len(ops))]
-    if dtypes.TABLE[dtype].kind in ("sint", "uint") and dtypes.TABLE[dtype].bits < 8:    # memory keeps only the low bits; the conversion also shows the other bits in the register
+    if dtypes.TABLE[dtype].kind in ("sint", "uint") and dtypes.TABLE[dtype].bits < 8:    # memory keeps only the low bits; a conversion to s32 also shows the higher bits of the register
         lines += [f"  w{k} = s32[{COUNT}] convert(r{k})" for k in range(len(ops))]
         names += [f"w{k}" for k in range(len(ops))]
     return "e {\n" + "\n".join(lines) + f"\n  ROOT t = tuple({', '.join(names)})\n}}\n"

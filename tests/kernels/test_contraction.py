@@ -927,8 +927,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str) -> None:
     """The kernels of each product are written by the stated heroes (kernel emitters, gen/heroes). OpenCL has the same
-    heroes, except that kernels first convert bf16 operands; C multiplies these in pairs. In C no separate kernel packs
-    narrow numbers: each work-item copies them itself.
+    heroes, except that separate kernels first convert bf16 operands; C multiplies bf16 in pairs. In C no separate
+    kernel packs narrow numbers: each work-item copies them itself.
     """
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)

@@ -23,7 +23,7 @@ from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
-LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # the demo checks these before it measures their time
+LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # the demo checks their results before it measures their time
 POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}    # number of positions of shapes with padding
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
          "slice_pad_add", "layouts_f32"}  # kernels whose results must equal the reference exactly

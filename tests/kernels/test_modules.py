@@ -284,7 +284,7 @@ def test_block_without_dots(target: str, tmp_path: Path) -> None:
 
 
 def block(given: "Dict[str, List[float]]") -> List[float]:
-    """Compute the block in Python's floats, by its definition."""
+    """Return the result of the transformer block, computed with Python's floats from its definition."""
     tokens, width, heads = 16, 32, 4
     depth = width // heads
     rows = {name: [data[k:k + DIMS[name][-1]] for k in range(0, len(data), DIMS[name][-1])] for name, data in given.items()}

@@ -308,7 +308,9 @@ def keys_of(body: str) -> "List[order.Key]":
 
 
 def test_orders() -> None:
-    """Each key has a direction, ascending or descending. If the graph does not prove an order, the sort has none."""
+    """The analysis finds the keys of a comparator, each with its direction (ascending or descending). It finds none if
+    the graph does not prove an order.
+    """
     pair = ["f32", "s32"]
     assert [(k.dtype, k.descending) for k in keys_of(comparator(pair, 2))] == [("f32", False), ("s32", False)]
     assert [k.descending for k in keys_of(comparator(pair, 1, "GT"))] == [True]

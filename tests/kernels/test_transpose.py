@@ -226,7 +226,7 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_few_neighbours_whose_places_are_no_single_stride(target: str, device: str, tmp_path: Path) -> None:
     """Transposes that interleave 2 or 3 rows agree with the reference if rows end inside a step and the result has four
-    dimensions. In this case the elements are stored one by one, in their own type.
+    dimensions. Elements are then stored one by one, in their own type.
     """
     cases = [("f32", [8, 13, 2, 130]), ("f32", [8, 13, 3, 131]), ("f64", [8, 13, 2, 129]), ("f16", [8, 13, 2, 130])]
     texts = {f"f{k}": channels(t, t, dims, [0, 1, 3, 2]).replace("HloModule drawn", f"HloModule f{k}") for k, (t, dims) in enumerate(cases)}

@@ -13,7 +13,7 @@ static void check_values(sett_map_arena *arena, const sett_notation *layout, con
   sett_notation_mode at_modes[SETT_NOTATION_LEAVES];
   int64_t point[SETT_NOTATION_LEAVES], result[SETT_NOTATION_LEAVES];
   int i, k, error;
-  if (map.kind != SETT_MAP_DEFINED || map.ranges) return; /* with copies, the map has several values */
+  if (map.kind != SETT_MAP_DEFINED || map.ranges) return; /* the layout has copies, so its map has several values */
   for (k = 0; k < 8; ++k) {
     int64_t index = 0, step = 1;
     sett_notation at = settp_notation_tuple_of(settp_notation_leaf(0, 0), SETT_NOTATION_TUPLE), value;
@@ -50,7 +50,7 @@ static void check_print(sett_map_arena *arena, const sett_notation *layout, cons
     fail("print and parse", data, size);
 }
 
-/* A layout equals itself. Whether two layouts are equal does not depend on their order. */
+/* Check that a layout equals itself, and that the answer for two layouts is the same in both orders. */
 static void check_any(const char *text, size_t half, size_t size) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_any a = sett_any_parse(&arena, text, half),

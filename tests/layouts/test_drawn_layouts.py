@@ -67,9 +67,8 @@ def strides_table(text: str) -> Table:
 
 
 def numbered(digits: list, rank: int, dims: "list[int]"):
-    """Return the offsets of all indices in a layout whose offset is a mixed-radix number. A digit is (dimension, the
-    digit's value at each index of the dimension, size); in dimension -1, which no index has, the digit is 0. The first
-    digit is the most major.
+    """Return the offset of each index in a layout whose offset is a mixed-radix number. digits: the most major first,
+    each as (dimension, the digit's value at each index of the dimension, size). A digit of dimension -1 is always 0.
     """
     parts, step = [np.zeros(size, dtype=np.int64) for size in dims], 1
     for d, values, size in reversed(digits):

@@ -73,7 +73,9 @@ def mma_sync(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def along_k(run: int, groups: int, group: int, r: int) -> int:
-    """Return the index k of value r in a group of lanes, if the groups in turn take `run` consecutive k."""
+    """Return the index along k of value r of a lane in this group. The groups take turns, and in each turn a group
+    takes `run` consecutive k.
+    """
     return run * (group + groups * (r // run)) + r % run
 
 

@@ -185,9 +185,7 @@ def test_sample(target: str, tmp_path: Path) -> None:
 
 
 def test_sample_of_texts(tmp_path: Path) -> None:
-    """Some StableHLO texts give another graph than their HLO text. Every eighth of them gives the stated results in
-    C.
-    """
+    """Every eighth StableHLO text whose graph differs from that of its HLO text gives the stated results in C."""
     rows_of = of_other_graphs(rows())[::8]
     assert len(rows_of) > 20
     cases, refused = read(rows_of, ".mlir")

@@ -270,8 +270,8 @@ def test_bound_of_an_unsure_choice() -> None:
 
 
 def test_bound_of_integers_from_floats() -> None:
-    """If rounding may change an integer that is made from a float, the bound of a product of such integers allows it.
-    If rounding cannot change the integers, the product must be exact.
+    """If rounding may change an integer that is made from a float, the bound of a product of such integers allows for
+    this change. If rounding cannot change the integers, the product must be exact.
     """
     (fusion,) = hlo.fusions(hlo.parse("""e {
   x = f32[2,2] parameter(0)
