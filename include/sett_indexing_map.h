@@ -5184,7 +5184,8 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
   }
 }
 
-/* Record that a form is a digit of a source, if the form has several terms: its terms do not show this. Return the form. */
+/* Record that a form with several terms is a digit of a source, because the terms do not show this. Do not record a form with fewer terms. Return the
+ * form. */
 SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int32_t source, int place, int size) {
   settp_map_bits *b = e->bits;
   int i;

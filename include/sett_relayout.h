@@ -784,7 +784,7 @@ SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_lea
 }
 
 /* Apply the tiles of a shape to the list of leaves (dimensions in memory) in `side`. Before the call, it has the dimensions in memory without tiles.
- * Return 0 if a tile combines dimensions by * that settp_relayout_join cannot join. */
+ * A tile may combine dimensions by *; return 0 if settp_relayout_join cannot join their leaves. */
 SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayout_side *side) {
   settp_relayout_leaf group[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, n = side->leaves, tile_at = 0;

@@ -2840,8 +2840,8 @@ SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_ch
   return 1;
 }
 
-/* Compare two chains (positions of element k as sums of digits of k) with equally many elements. Equal digits prove yes. Otherwise compare the
- * elements at which a digit changes, and then every run of both, up to SETT_TILE_WALK runs. */
+/* Compare two chains with equally many elements. A chain gives the position of element k as a sum of digits of k. The answer is yes if both have the
+ * same digits. Otherwise compare the elements at which a digit changes, and then every run of both chains, up to SETT_TILE_WALK runs. */
 SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const settp_tile_chain *b) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int64_t k, steps = 0;

@@ -213,7 +213,7 @@ class Kernel:
     """A kernel that writes a nest, or a part of it.
 
     sections: the kernels whose blocks this kernel contains, one after another (gen/heroes/concatenate.py).
-    walk: the kernel's loop, if another kernel may contain it in a range of its blocks.
+    walk: the kernel's loop, if another kernel may run this loop in a range of its own blocks.
     without_bursts: the kernel to use if the C macro SETT_BURSTS is 0; None: this kernel.
     hero: the name of the hero that wrote it.
     overwrites: true if it reads an element before it writes at the same position.

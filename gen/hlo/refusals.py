@@ -317,9 +317,9 @@ def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal
 
 
 def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal]:
-    """Return the refusal of a fusion of the entry whose operand and parameter have different layouts: a kernel reads
-    the operand by the parameter's layout. Calls are not refused: in text that XLA printed before it assigned layouts,
-    computations have default layouts.
+    """Refuse a fusion in the entry if an operand and its parameter, or the result and the root, have different layouts.
+    The reason is that a kernel accesses the operand by the parameter's layout. Calls are not refused: in text that XLA
+    printed before it assigned layouts, computations have default layouts.
     """
     if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
         return None

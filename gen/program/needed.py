@@ -1,8 +1,8 @@
-"""Find the leaves of the operands of a loop or branch that its wanted results need.
+"""Find those leaves of the operands of a loop or branch that its wanted results need.
 
 A loop inside a kernel depends on its whole state. Any other loop carries only values that are needed. A value is not
-needed if only next values are computed from it: its own, or those of other values that are not needed. If the trip
-count is known, a counter that only the condition reads is not needed either.
+needed if it is used only for the next values of itself, or of other values that are not needed. If the trip count is
+known, a counter that only the condition reads is not needed either.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ class BenchOptions:
     """The options of a bench.
 
     rounds: the maximum number of rounds; each contender is timed once in a round
-    spread: stop, after 9 rounds or more, once half of the 95% confidence interval of the median relative throughput is
-        below this
-    seconds: stop, after 9 rounds or more, once this number of seconds has passed since the first round began
+    spread: the wanted accuracy of the median relative throughput. After 9 rounds or more, the bench stops once half of
+        the median's 95% confidence interval is below this
+    seconds: after 9 rounds or more, the bench stops once this number of seconds has passed since the first round began
     slot_ms: the minimum time of one contender in one round, in milliseconds
     footprint: total bytes of the buffers that launches use in rotation; 0: see footprint()
     """

@@ -15,12 +15,12 @@ class Interleaving:
     """The distribution over registers of elements that are adjacent in one access, but far apart in another access.
 
     registers: number of registers over which adjacent elements are spread (1: elements are adjacent in all accesses).
-    registers_down: number of consecutive registers that take the place of each of these `registers`, so that whole
-        cache lines are written.
+    registers_down: each of these registers is replaced by this number of consecutive registers, so that whole cache
+        lines are written.
     moves: true if elements are only moved, in whole cache lines.
     block: bytes of a block of rows, if rows are read block after block; else 0.
-    words: true if adjacent elements fill a 32-bit word and rows are whole registers; if false, shuffles spread the
-        elements.
+    words: true if adjacent elements fill a 32-bit word, and each row fills whole registers. If false, shuffles spread
+        the elements over the registers.
     row: number of elements of all rows together.
     width: bytes of the narrowest element that is written.
     """
@@ -93,7 +93,7 @@ class LoopSchedule(Schedule):
         return [self, *([self.without_bursts] if self.without_bursts else [])]
 
     def scalar(self) -> "LoopSchedule":
-        """Return the same schedule with one element at a time, for a step that the end of the array cuts."""
+        """Return the schedule that computes a step one element at a time, for a step that the end of the array cuts."""
         return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False,
                        interleaved_rows=1)
 

@@ -78,7 +78,7 @@ class Draw:
         return self.emit(dtype, dims, f"parameter({self.parameters - 1})")
 
     def step(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
-        """Return a value computed from another, without rounding if the type is exact."""
+        """Append a random op on a value; return the op's result."""
         name, dtype, dims = of
         kind = self.r.choice(["copy", "unary", "binary", "transpose", "slice", "broadcast", "convert", "reshape", "reverse", "pad"])
         if kind == "unary":

@@ -944,7 +944,7 @@ def draw_slice(rng: random.Random):
 
 def draw_swizzled(rng: random.Random):
     """Return a swizzled layout: the element in row r and column c has the offset r * columns + (c xor vec * phase). The
-    phase is a function of r, which differs for rotating layouts. vec is an attribute of the layout.
+    phase depends on r; rotating layouts compute it in another way. vec is an attribute of the layout.
     """
     rank = rng.choice([1, 2, 2, 2, 3])
     dims, order = power_dims(rng, rank, 5, 8), rng.sample(range(rank), rank)
