@@ -193,7 +193,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
             while number not in answers:
                 while waiting and len(workers) < jobs:
                     pipe, end = fork.Pipe()
-                    with held():    # Stopped must not be raised after the start and before `started` has the process
+                    with held():    # a process that has started must get into `started` before Stopped is raised
                         process = fork.Process(target=_work, args=(work, items, end))
                         process.start()
                         started.append(process)

@@ -93,7 +93,8 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Number the places at which arrays are stored in the scratch block and in the block of weights, from 0.
+        """Return a number, from 0 on, for each place in the scratch block or in the block of weights that stores an
+        array.
         """
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()

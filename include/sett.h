@@ -1802,9 +1802,10 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
 }
 
 /* Write a list of digits, the most major first, as tiles. place[d] is the position of dimension d in the tiles. Each tile covers the digits from some
- * digit to the end of the list. The tile's size along a dimension is the product of the dimension's digits that it covers. Between the first digits
- * of two successive tiles, each dimension has at most one digit, in the order of the dimensions. If the span of a digit exceeds its size, the tile
- * pads the digit, so the digit must be the dimension's first in the tile. At most the first `fixed` digits are outside of all tiles. */
+ * digit to the end of the list. The tile's size along a dimension is the product of the dimension's digits that it covers. A tile covers less than
+ * the tile before it: it leaves out at most one digit of each dimension, and these are in the order of the dimensions. If the span of a digit exceeds
+ * its size, the tile pads the digit, so the digit must be the dimension's first in the tile. At most the first `fixed` digits are outside of all
+ * tiles. */
 typedef struct settp_layout_any_tiles {
   int tiles, rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];
@@ -2443,8 +2444,8 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
   int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
   if (!settp_layout_any_owned(work, tower, in_of)) return;
   for (d = 0; d < form->outs; ++d) {
-    /* `level` is the level (thread or subgroup) of the last such digit that was found. A dimension has at most one thread digit and one subgroup
-     * digit, and the subgroup digit is above the thread digit */
+    /* the level (thread or subgroup) of the last digit of threads or subgroups that was found; SETT_NESTED_LEVELS if there is none. A dimension has
+     * at most one thread digit and one subgroup digit, and the subgroup digit is above the thread digit */
     int level = SETT_NESTED_LEVELS;
     next[d] = 0;
     for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;

@@ -1235,8 +1235,8 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   }
 }
 
-/* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. `last` may be
- * -1, which means that no value is valid, if the variable is not clamped. This is so for a window of size 1 along a dimension of size 0. */
+/* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. If the
+ * variable is not clamped, `last` may be -1: then no value is valid, as for a window of size 1 along a dimension of size 0. */
 SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
   int var = settp_analysis_var(r, 0, last), k = r->rts++;
   if (last < (clamped ? 0 : -1)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1318,7 +1318,7 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     if (op->offset_dims.values[k] >= op->offset_dims.values[k + 1])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   if (r->error) return;
-  /* find the dimension of `few` for each dimension of the indices, except the index vector */
+  /* each dimension of the indices, except the index vector, has a corresponding dimension in `few`: find it */
   for (k = j = 0; k < indices.count; ++k) {
     if (k == vector_dim) continue;
     while (settp_analysis_has(op->offset_dims, j)) ++j;

@@ -1399,7 +1399,8 @@ SETT_INLINE int settp_map_binding(int op) {
                                                     : 0;
 }
 
-/* Return 1 if parsing can continue after expression e. The error of an expression without a value is recorded for later. */
+/* Return 1 if parsing can continue after expression e. An expression without a value does not stop the parser: the first such error is only
+ * recorded. */
 SETT_INLINE int settp_map_made(settp_map_parser *p, sett_expr e, size_t at) {
   if (e < SETT_MAP_ERROR_COUNT && !settp_map_no_value((int)e)) settp_map_fail(p, (int)e, at);
   else if (e < SETT_MAP_ERROR_COUNT && !p->no_value) p->no_value = (int)e, p->no_value_at = at;
@@ -2617,8 +2618,8 @@ typedef struct settp_map_atom {
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_atom;
 
-/* An entry of the table in which R12 and R13 search for a form. They know the values of a form at the samples, and look for another form with the same
- * values, up to a factor (step) and a constant. */
+/* An entry of the table in which R12 and R13 search for a form. These rules know the values of a form at the samples. They look for another form with
+ * the same values, up to a factor (step) and a constant. */
 typedef struct settp_map_alike {
   int64_t step;
   int32_t lin, next;
@@ -3522,8 +3523,9 @@ SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo
   return 0;
 }
 
-/* Prove that l is in [lo, hi]. First, try the sum of the intervals of the terms. If it is too wide, remove a part with an interval [a, b] from l, and
- * prove that the rest is in [lo - a, hi - b]. The part is a digit, or everything outside a quotient. For a minimum or maximum, try I7. */
+/* Prove that l is in [lo, hi]. First, try the sum of the intervals of the terms. If it is too wide, remove a part from l. If [a, b] is the part's
+ * interval, prove that the rest is in [lo - a, hi - b]. The part is a digit, or it consists of the terms that cannot be moved into a quotient of l.
+ * For a minimum or maximum, try I7. */
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
   int32_t i, f, pick, made;
@@ -3743,14 +3745,14 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   return settp_map_atom_push(e);
 }
 
-/* Return 1 if floor(lin / c) is a name of quotient q */
+/* Return 1 if floor(lin / c) is recorded as a name of quotient q (a way to write q). */
 SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t f = e->atom[q].form;
   while (f >= 0 && (e->form[f].lin != lin || e->form[f].c != c)) f = e->form[f].next;
   return f >= 0;
 }
 
-/* Record floor(lin / c) as a name of quotient q. */
+/* Record floor(lin / c) as a name of quotient q: one of the ways to write q. */
 SETT_INLINE void settp_map_atom_name(settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t *end;
   sett_map_interval r;
@@ -4138,7 +4140,7 @@ SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int
     best = t.atom;
     s = t.k;
   }
-  if (best >= 0 && best != plain) { /* q is the quotient `best`, and value = A + s * q with s = 1 or -1 */
+  if (best >= 0 && best != plain) { /* let q be the quotient `best`; write value = a + s * q, where s is 1 or -1 */
     int32_t a = settp_map_lin_plus(e, value, best, -s);
     if (c < INT64_MAX && c > 0)
       settp_map_atom_name(e, best,
@@ -5612,10 +5614,10 @@ SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_
               : settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, how);
 }
 
-/* N4: subtract a form from all leaves so that the smallest coefficient of each atom over the leaves, and the smallest constant, become 0. Return this
- * form. Exception: if the smallest and the largest coefficient of a quotient floor(F / c) differ by a multiple of c, the largest one is subtracted,
- * because the quotient then belongs to a digit. Terms with minima and maxima are not moved if their coefficients differ. *g receives the gcd of all
- * numbers in the new leaves. */
+/* N4: subtract a form from all leaves, then divide the leaves by *g, the gcd of their numbers. Return the form. Each of its coefficients is the
+ * smallest one that its atom has in a leaf, and its constant is the smallest constant. Two exceptions: (1) If the smallest and the largest
+ * coefficient of a quotient floor(F / c) differ by a multiple of c, the largest one is subtracted, because the quotient then belongs to a digit. (2)
+ * A minimum or maximum stays in the leaves if its coefficients differ. */
 SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_lattice *x, int64_t *g) {
   int32_t shift, i, j;
   int64_t constant = e->lin[x->leaf[0]].constant;
@@ -6312,8 +6314,8 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* P2: for each term k * q of l with a quotient q, find terms s * F of l with q = floor(F / m) and m = |k / s|. Then F - m * q is a digit. Record
- * floor(F / m) as a name of q. */
+/* P2: for each term k * q of l, where q is a quotient, look for other terms of l whose sum is s * F, such that q = floor(F / m) with m = |k / s|. F -
+ * m * q is then a digit. Record floor(F / m) as a name of q, that is, a way to write q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
@@ -6340,7 +6342,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
         e->term[e->terms + n++] = x;
       }
       m = size / s;
-      /* test at the samples whether the values of F - m * q are less than m apart, without making this form */
+      /* skip this s if two values of F - m * q at the samples differ by m or more; this test does not make the form F - m * q */
       if (e->sampled) {
         int64_t lo = INT64_MAX, hi = INT64_MIN;
         for (a = 0; a < SETTP_MAP_SAMPLES && (a < 2 || (uint64_t)hi - (uint64_t)lo < (uint64_t)m); ++a) {
@@ -6414,8 +6416,8 @@ SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
   return 1;
 }
 
-/* P1: print t * (F - m * q) with q = floor(F / m), a part of l, as t * (F mod m). Take the quotient q of l for which this saves most nodes. If F has a
- * negative number, m - 1 - (m - 1 - F) mod m is tried, too. Return the form that remains. */
+/* P1: if l contains t * (F - m * q), where q = floor(F / m), print this part as t * (F mod m). Take the quotient q that saves most nodes. If t or a
+ * number in F is negative, also try t * (m - 1 - (m - 1 - F) mod m). Return the rest of l. */
 SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, best = SETTP_MAP_NONE, best_q = 0, n, first, digit, left, best_nodes = settp_map_plain_estimate(e, l);
   int64_t best_t = 0, m, up;
@@ -6843,7 +6845,7 @@ SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_p
     sett_expr sum = 0;
     for (j = 0; j < n && k > 1; ++j) alike += j != i && (part[j].k == k || part[j].k == -k);
     if (alike < 2) continue;
-    for (m = i; m < n; ++m) /* move the summands with this coefficient behind summand i, sorted by their prints */
+    for (m = i; m < n; ++m) /* move the summands with coefficient k or -k behind i, as settp_map_order orders them */
       if (part[m].k == k || part[m].k == -k) {
         settp_map_part p = part[m];
         for (j = m; j > i && ((part[j - 1].k != k && part[j - 1].k != -k) ||
@@ -7152,8 +7154,8 @@ SETT_INLINE int32_t settp_map_atom_symbols(settp_map_engine *e, int32_t q) {
   return e->atom[q].nodes ? e->atom[q].nodes : settp_map_atom_print(e, q);
 }
 
-/* Return the number of symbols of the sum of form l and k times a text of `size` symbols; of l alone if size is 0. The sign of the first summand
- * counts as a symbol. */
+/* Return the number of symbols in the text of the sum l + k * x, where x is a text of `size` symbols. If `size` is 0, return the number for l alone.
+ * A minus sign of the first summand counts as a symbol. */
 SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k, int32_t size) {
   int32_t i, n = size ? settp_map_term_symbols(k, size) : 0, count = e->lin[l].count;
   int64_t constant = e->lin[l].constant, away;
@@ -7222,8 +7224,8 @@ SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr);
 
-/* Return (x - common) / f if x contains all terms of `common`, f divides the rest, and the result is shorter than x, which has `own` symbols. *saved
- * receives the number of symbols saved. Otherwise return SETTP_MAP_NONE. */
+/* Return (x - common) / f if x contains all terms of `common`, f divides the rest, and the result has fewer symbols in its text than x, which has
+ * `own`. *saved receives the number of symbols saved. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t own, int32_t common, int64_t f,
                                            int32_t *saved) {
   int32_t rest;
@@ -7516,8 +7518,8 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
          settp_map_all_positive(e, e->form[x->form].lin);
 }
 
-/* P12: the given map may have an operation with the form l. If *expr, the print of l, has more nodes than this operation on the prints of its
- * operands, replace *expr. `nodes` is the number of nodes of *expr. Return the number of nodes of the result. */
+/* P12: an operation of the given map may have the form l. *expr is the print of l. If this operation, with its operands printed, needs fewer nodes,
+ * it replaces *expr. `nodes` is the number of nodes of *expr. Return the number of nodes of the result. */
 SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   int32_t a, b, x, y;
   int64_t divisor, k;
@@ -10380,8 +10382,8 @@ typedef struct settp_map_cutting { /* A split of a form: form = k * above + belo
   int *tries;
 } settp_map_cutting;
 
-/* Try another split of the form k * above + below of *cut: move multiples of k from `below` to `above`, so that every coefficient of (below - seed) is
- * reduced modulo k. `seed` is a given form. Return 1 and store the split if the new `below` lies in an interval of at most k values. */
+/* *cut splits a form as k * above + below. Try another split: move multiples of k from `below` to `above`, so that every coefficient of (below -
+ * seed) is reduced modulo k. Return 1 and store the split if the new `below` lies in an interval of at most k values. */
 SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
   int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
@@ -11409,8 +11411,8 @@ SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int
   if (difference != 0) p->level = settp_map_gcd_far(p->level, v);
 }
 
-/* Record where the only result of a map changes along a variable, at all points of its box (`all`) or at some of them. If only some points are
- * visited, the true divisors divide the recorded ones. Return 0 or an error. */
+/* Record in *p where the only result of a map changes along a variable. If `all` is set, visit all points of the map's box, else some of them.
+ * Changes may then be missed, so the divisors in *p may be multiples of the true ones. Return 0 or an error. */
 SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_map_places *p) {
   enum { SETTP_MAP_MOST_SAMPLES = 160, SETTP_MAP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -12265,8 +12267,9 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
   return same;
 }
 
-/* Prove that all results of a map are 0 on its domain. If simplification does not show it, split the domain at a minimum or maximum in a result: in
- * each part, replace it by the operand that has its value there. *budget is the number of maps that may still be simplified. */
+/* Prove that all results of a map are 0 on its domain. If simplification does not show it, choose a minimum or maximum in a result, and split the
+ * domain in two parts. In each part, the minimum or maximum equals one of its operands, which replaces it. *budget is the number of maps that may
+ * still be simplified. */
 SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int *budget) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_list list;

@@ -179,8 +179,8 @@ typedef struct sett_move {
   int kind; /* how elements move: registers, shuffles or shared memory, whichever is cheapest */
   int bits, lanes, warps;
   int from, to; /* number of registers of a thread in `a` and in `b` */
-  /* if `kind` is SETT_MOVE_REGISTERS: number of registers of `b` that, in some thread, get their value from a register with another number; otherwise
-   * 0 */
+  /* number of registers of `b` whose value comes from a register with another number, in at least one thread; 0 if `kind` is not
+   * SETT_MOVE_REGISTERS */
   int moves;
   int selects; /* number of selects: each takes one of two values, depending on the thread */
   /* number of shuffles of 32 bits in the best plan by shuffles that was found, and a lower bound for all plans by shuffles. If `kind` is
@@ -419,9 +419,9 @@ SETT_INLINE int settp_move_owns(const settp_move_work *work, int lane, int32_t e
   return (int)(work->lanes_of[e] >> lane & 1);
 }
 
-/* Choose the sender of each element that a lane lacks. If a word holds several elements, take the lane that has most of the elements still lacking, so
- * that these share words. If a word holds one element, take any lane that has it. Of equally good lanes, take the one with the smallest XOR
- * distance. */
+/* Choose the sender of each element that a lane lacks. If a word has room for several elements, take the lane that has most of the elements still
+ * lacking: these then share words. If a word holds one element, take any lane that has the element. Of equally good lanes, take the one with the
+ * smallest XOR distance. */
 SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *words) {
   int d, lanes = work->lanes, parts = work->parts;
   words->count = 0;
@@ -507,7 +507,7 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
           }
       }
       if (end < 0) return;
-      for (v = end; v != s;) { /* each word on the path gets the next lane on the path as its sender */
+      for (v = end; v != s;) { /* go back along the path: lane v takes over a word that lane u sent */
         settp_move_word *word = &words->word[by[v]];
         int u = word->from;
         ++out[v];
@@ -620,7 +620,7 @@ SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const
   return 1;
 }
 
-/* Return 1 if there is a regular plan. `varies` lists the registers of `b` that the plan must provide, because they need more than a copy. */
+/* Return 1 if there is a regular plan. `varies` lists the registers of `b` that need more than a copy. The plan must provide them. */
 SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words *words, int warp,
                                    const int16_t *varies, int count) {
   settp_move_items items;

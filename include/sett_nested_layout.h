@@ -1532,7 +1532,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *lay
   return settp_nested_fail(SETT_NESTED_ERROR_RESHAPE, SETT_NESTED_UNKNOWN, 0);
 }
 
-/* ---- bodies: layouts of contractions, and from counts ----------------------------------------------------------- */
+/* ---- bodies: layouts of contractions, layouts from counts ------------------------------------------------------- */
 
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,

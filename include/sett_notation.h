@@ -424,9 +424,10 @@ enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NO
  *     FLAT:     (tile, .., rest, ..). */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
-/* If the tiler is a layout, return (LOGICAL) the pair (a, c). c is the composition of the complement of `a` with the tiler: it has the offset of each
- * copy of `a`. The bound of the complement is size(a) * cosize(tiler). If the tiler is a list of layouts, each mode of `a` is multiplied by its own
- * layout. The forms are those of sett_notation_divide, with `a` as the tile and c as the rest. */
+/* Make one copy of `a` for each input of the tiler. If the tiler is a layout, the result in form LOGICAL is the pair (a, c), in which c gives the
+ * offset of each copy. c is the complement of `a`, with the bound size(a) * cosize(tiler), composed with the tiler. If the tiler is a list of
+ * layouts, each mode of `a` is multiplied by its own layout of the list. The forms are those of sett_notation_divide, with `a` as the tile and c as
+ * the rest. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
 /* Let (a, c) be the product of `a` and the tiler, as in sett_notation_product. Return the layout whose mode i is (mode i of `a`, mode i of c). If `raked`
@@ -504,9 +505,9 @@ SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const se
  * other output dimensions are dropped. */
 SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                   size_t length);
-/* Return `a` with other input dimensions or, if `outs` is set, with other output dimensions. `text` lists these, the lowest first, as in
- * {in1 = 2, in2 = 8}. The packed inputs and values stay the same. If `text` is NULL, all dimensions become one dimension with the name of the first; a
- * layout without dimensions keeps none. */
+/* Replace the input dimensions of `a` or, if `outs` is set, its output dimensions. `text` lists the new ones, the lowest first: {in1 = 2, in2 = 8}.
+ * The map from packed inputs to packed values stays the same. If `text` is NULL, all dimensions become one, with the name of the first; a layout
+ * without dimensions keeps none. */
 SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
 /* Three questions about a linear layout; each function returns 1 for a proved yes. After a 0, witness is a packed number:
@@ -1116,8 +1117,9 @@ SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_n
   return sum;
 }
 
-/* Write an owner of the element at an index in Mosaic's layout: its register, the element in the register, its lane and its warp. `copy` is the
- * number of the copy; with expressions, it is the index of the first variable that numbers copies. */
+/* Write an owner of the element at an index in Mosaic's layout: its register, the element in the register, its lane and its warp. An element may have
+ * several copies. If the calculation is symbolic, variables number the copies, and `copy` is the index of the first such variable. Otherwise `copy`
+ * is the number of the copy. */
 SETT_INLINE void settp_notation_owner(settp_notation_calc *calc, const sett_notation *layout, const int64_t *index,
                                       int64_t copy, int64_t *owner) {
   int i;

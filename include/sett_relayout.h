@@ -1299,7 +1299,7 @@ typedef struct settp_relayout_job {
   int64_t distance; /* prefetch distance in bytes in each row of a unit; 0 means no prefetch */
   /* prefetch distance in bytes of the first unit, if prefetches follow the order of the source */
   int64_t order_distance;
-  /* 1: a prefetch beyond the end of the second loop goes to the first units of the next step of the third loop */
+  /* 1: after the last units of the second loop, the prefetch goes on with the first units of the third loop's next step */
   int wraps;
   int prefetches; /* number of addresses that are prefetched for a unit of copies and zips: 1, or one per row */
   int kind, z, streams, loops;

@@ -776,7 +776,7 @@ typedef struct sett_tile_plan {
   int64_t list[SETT_TILE_MAX_TILES + 1][SETT_TILE_MAX_LIST];
   int64_t span;      /* product of the sizes in the last list */
   int64_t positions; /* span, rounded up to a multiple of n if the layout has L(n) */
-  int32_t steps;     /* number of steps; 0 if no step is needed, or if the layout is coupled */
+  int32_t steps;     /* number of steps; 0 if no step is needed, or if `coupled` is 1 */
   int32_t coupled;   /* 1: the layout is coupled (see PLANS), so positions are computed without steps */
   sett_tile_step step[SETT_TILE_MAX_LIST];
   int32_t order[SETT_TILE_MAX_LIST]; /* indices of the steps that have digits, largest stride first */
@@ -1041,8 +1041,9 @@ SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 
 /* Simplify a transpose of an array with the sizes `dims`, in which dimension i of the result is dimension permutation[i]: remove dimensions of size
  * 1, and merge dimensions that stay adjacent. Write to `to` the sizes of the result and to `order` the new permutation; return their number.
- * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. If `permutation` is not a
- * permutation, write -1s and return SETT_TILE_UNKNOWN. If the rank is not in 0 .. 24, return SETT_TILE_UNKNOWN, and contrary to ANSWERS write nothing. */
+ * [8,32,32,16] permuted by 0,3,1,2 is [8,1024,16] permuted by 0,2,1: `to` is 8,16,1024 and `order` is 0,2,1. If `permutation` is not a permutation,
+ * write -1s and return SETT_TILE_UNKNOWN. If the rank is not in 0 .. 24, return SETT_TILE_UNKNOWN, and write nothing: this is an exception to
+ * ANSWERS. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
 /* Write the dimensions that a reshape does not change, except those of size 1, as pairs from[i], to[i]. Return the number of pairs. */
@@ -2153,8 +2154,8 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
   return 1;
 }
 
-/* Write to step[] the digits of dimension `source`, the largest weight first, and return their number. Digits of dimensions that * joined to `source`
- * are among them. Two adjacent digits become one if settp_tile_continues allows it. */
+/* Write to step[] the digits of dimension `source`, the largest weight first, and return their number. These include the digits of dimensions that a
+ * tile size * has merged into `source`. Two adjacent digits become one if settp_tile_continues allows it. */
 SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source,
                                         sett_tile_step *step) {
   int count = 0, kept = 0, i, j;
@@ -2647,8 +2648,8 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
       int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1,
               sum = 0;
       best[at] = 0;
-      /* The largest sum is that of `value` or of a smaller number. A smaller number has the digits of `value` down to a digit that is lower by 1; the
-       * steps below that digit add best[down + 1]. */
+      /* A number that is at most `value` is `value` itself, or it has the same digits down to a digit that is lower. In the second case, take that
+       * digit lower by 1, and add best[down + 1] for the steps below it. */
       for (down = at; down < i; ++down) {
         const sett_tile_step *step = &plan->step[down];
         int64_t digit = value / step->weight;
@@ -3319,8 +3320,8 @@ SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
 
 /* ---- bodies: strides -------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the element at an index is not where the strides say. The answer receives the first such element in row-major order; its field `b`, the
- * position by the strides, is INT64_MAX if it overflows. */
+/* Return 1 if the strides give a wrong position for the element at an index. *answer receives the first such element in row-major order, and in its
+ * field `b` the position by the strides (INT64_MAX if it overflows). */
 SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride,
                                   const int64_t *index, sett_tile_answer *answer) {
   int64_t at = sett_tile_position(plan, index), led = 0, element = 0;

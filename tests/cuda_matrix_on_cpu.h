@@ -228,7 +228,7 @@ static inline float sett_wgmma_element(const sett_product &p, uint64_t descripto
   const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
                  stride = (descriptor >> 32 & 0x3fff) << 4;
   uint64_t at = start;
-  if (lines) // 128 contiguous bytes are one k of 64 rows of A (or columns of B); 8 such k are adjacent
+  if (lines) // 128 contiguous bytes are 64 rows of A (or columns of B) at one k; 8 such k are adjacent
     at += (uint64_t)(line % 64 * 2 + k % 8 * 128) + (uint64_t)(line / 64) * leading + (uint64_t)(k / 8) * stride;
   else // 128 contiguous bytes are 64 k of one row of A (or column of B); 8 such rows are adjacent
     at += (uint64_t)(k * 2 + line % 8 * 128) + (uint64_t)(line / 8) * stride;

@@ -82,7 +82,7 @@ def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: st
                  operands: List[Array], updates: List[Array], outs: List[Array]) -> None:
     """Set the bounds by combining the updates in the order in which the reference combines them.
 
-    way: as `way_of` returns it; "met" allows any value in an element with several updates
+    way: the result of `way_of`. If it is "met", an element with several updates may have any value.
     part, k: the op that combines result k, if the combiner is one op for each result; otherwise part is None, and the
         combiner computes all results together
     """

@@ -349,7 +349,9 @@ def is_decided(atom: Atom, of_atom: "Dict[Atom, Expression]") -> bool:
 
 
 def certain(condition: Condition, of_atom: "Dict[Atom, Expression]") -> Condition:
-    """Return a condition that follows from the given one, and depends only on ids, steps and integers in memory."""
+    """Return the parts of a condition, joined by `and`, that depend only on ids, steps of loops and integers in memory.
+    The condition implies them.
+    """
     if all(is_decided(atom, of_atom) for atom in condition.free):
         return condition
     if condition.kind == "and":

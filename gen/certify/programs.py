@@ -246,8 +246,8 @@ class Program:
                                 f"{access.memory.name} is read in the first step", True).kind == "proved"
 
     def _all(self, call: Call, access: Access, writes: "Sequence[Access]") -> bool:
-        """Return true if writes are proved to reach every element of the array whenever a read happens. Writes that
-        depend on the steps of the loops around the read do not count.
+        """Return true if writes are proved to reach every element of the array whenever a read happens. Only those
+        writes count that do not depend on the steps of the loops around the read.
         """
         given = set(access.path)
         inside = terms.all_free(access.loops)

@@ -140,8 +140,7 @@ class Semantics:
                 )
             found[argument["name"]] = memory = self.memories[key]
             if key[0] == "results" and not key[2] and key[1] in self.in_place:
-                # a read of this result counts as a read of the parameter that it overwrites, as if nothing had been
-                # written yet
+                # the result overwrites this parameter: until the result is written, its memory contains the parameter
                 before = "params", self.in_place[key[1]], 0
                 if before not in self.memories:
                     self.memories[before] = Memory(argument["name"], "global", argument["bytes"], before)
@@ -450,9 +449,10 @@ class Semantics:
     def _ways(
         self, values: "Sequence[Expression]", passing: Passing, launch: int, place: Place
     ) -> "Iterator[Tuple[List[Condition], Reads]]":
-        """Yield the elements from which values are computed. If an expression reads memory that kernels write, one of
-        several stores may have written the value. Each choice of stores is yielded with its conditions; at least one
-        choice describes what happens. A read is then replaced by the reads in the value of the chosen store.
+        """Yield the elements of parameters from which values are computed. If an expression reads memory that kernels
+        write, one of several stores may have written the value. One store is then chosen for each such read, and the
+        read is replaced by the reads in the value of this store. Every possible choice is yielded, with the conditions
+        under which it occurs. At least one of the choices describes what happens.
         """
         waiting: "List[Dict[Expression, Tuple[Condition, Expression]]]" = [{}]
         while waiting:

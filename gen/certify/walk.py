@@ -594,9 +594,9 @@ class Walk:
 
     def _kept_number(self, place: Address, type: Int) -> "Optional[Number]":
         """Return the integer at a place of a private array if it is known, else None. It is known under three
-        conditions. Each store to the array writes element n * k + c at step k of a loop, with the same n for all
-        stores, and a different c < n for each store. The loop of the store that writes the place has ended. The stored
-        integer depends only on ids, on k, and on steps of loops that have not ended.
+        conditions. (1) Each store to the array writes element n * k + c at step k of a loop. All stores have the same
+        n, and each has its own c < n. (2) The loop of the store that writes the place has ended. (3) The stored integer
+        depends only on ids, on k, and on steps of loops that have not ended.
         """
         assert place.memory is not None
         stores = self.stores.get(place.memory.key, ())
@@ -1084,8 +1084,8 @@ class Walk:
             return terms.open_condition("peek")
 
     def _loop_cells(self, node: Node) -> "Tuple[Set[str], List[Cell]]":
-        """Return the names to which a loop assigns, and those of them that are variables in registers (without a
-        memory).
+        """Return the names to which a loop assigns. Also return the cells of those that are variables in registers:
+        they have no memory.
         """
         changed: "Set[str]" = set().union(*(_assigned(part) for part in node.parts[1:] if part is not None))
         return changed, list(dict.fromkeys(

@@ -656,7 +656,7 @@ static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int
   return 1;
 }
 
-/* Records in `value` if the instruction is an iota, or a constant whose elements are all equal. */
+/* If the instruction is an iota, or a constant whose elements are all equal, records this in `value`. */
 static void indexing_known(indexing *x, const hlo_instruction *in, sett_analysis_value *value) {
   int64_t all[64];
   int i, count;

@@ -874,7 +874,8 @@ static int layout_recast(command *self) {
   return layout_say(self, &layout);
 }
 
-/* Writes the index to which a layout maps the inputs at[0], at[1], at[2] of the named dimensions, such as (0,0, 4). */
+/* Writes the index to which a layout maps an input, such as (0,0, 4). For k = 0, 1, 2, the input is at[k] in the
+ * dimension names[k]; it is 0 in all others. */
 static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names,
                               const int64_t *at) {
   uint64_t packed = 0;

@@ -513,8 +513,8 @@ class Form:
 
     def _is_moved(self, read: Read, region: Region) -> bool:
         """Return true if whole vectors can be loaded for a read in a function that only moves elements. The elements
-        must be adjacent, in ascending or descending order, or interleaved, or picked from whole vectors. Joined
-        elements cannot be picked.
+        must be adjacent, in ascending or descending order, or interleaved. If the schedule joins no elements, they may
+        also be picked from whole vectors.
         """
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY

@@ -82,7 +82,7 @@ class Square(NamedTuple):
 class Block:
     """Adjacent columns of a tile, beginning with column `first`.
 
-    mixes: the steps.
+    mixes: the steps that make the columns from loaded registers.
     loads: for each loaded register, the rows whose pieces it contains.
     results: the registers of the columns.
     stores: for each store, the register, the first lane that is stored, and the row.

@@ -361,8 +361,10 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
 def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest, partitions: "Sequence[Partition]",
               text: Text, report: Report, reads: "Optional[Iterable[Buffer]]" = None,
               writes: "Optional[Iterable[Buffer]]" = None) -> Kernel:
-    """Return a kernel that evaluates partitions. Its text has the functions that the partitions call, each once. reads,
-    writes: the kernel's buffers; by default the buffers that the partitions read, and those of the nest's results.
+    """Return a kernel that evaluates partitions. Its text contains the functions that the partitions call, each once.
+
+    reads: the buffers that the kernel reads; default: those that the partitions read.
+    writes: the buffers that the kernel writes; default: those of the nest's results.
     """
     called = {f.name: (partition, f) for partition in partitions for f in reversed(partition.functions[1:])}
     text.functions = [function_text(d, helpers, partition, f, excess) for partition, f in called.values()]

@@ -649,7 +649,7 @@ class BlockWriter(reduction.ReductionWriter):
                                                    **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
 
     def block_forms(self) -> "List[Form]":
-        """Return the plans of one kernel's code (forms): those of its steps, then those of the stores of results."""
+        """Return the forms (plans of code) of one kernel: those of its steps, then those of the stores of results."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         self.placement()
         steps = [self.step_form(unit) for unit in self.units() if unit]

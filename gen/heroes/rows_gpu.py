@@ -53,8 +53,12 @@ class RowBlockSchedule(BlockSchedule):
 
 
 class Candidate(NamedTuple):
-    """The digits of the rows, the schedule of a block, and `held`: the parameters whose elements threads hold in
-    registers, each with the map from the row's index to the parameter's index.
+    """A schedule of the kernel.
+
+    digits: the digits of the rows.
+    block: the schedule of a block.
+    held: the parameters whose elements threads hold in registers. Each has the map from the row's index to the
+        parameter's index.
     """
 
     digits: Digits

@@ -602,8 +602,8 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: 
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
-    """Return the kernel in which a thread takes a run of rows for one element of the window, and sums the updates of a
-    position.
+    """Return the kernel in which a thread takes one element of the window in a run of successive rows. It sums
+    successive updates of the same position before it changes the result.
     """
     thread = form.thread(nest)
     box = thread.box

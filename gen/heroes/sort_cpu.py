@@ -85,7 +85,7 @@ class Words:
     """The words of rows: integers from which the elements of all operands can be recovered. The functions return C
     text.
 
-    of: the word of the operands' elements at an index.
+    of: returns the word of the operands' elements at an index.
     plain: as `of`, for elements that are their own keys.
     sorted: as `of`, for the results' elements.
     parts: for each operand, the function that extracts its element from a word.

@@ -89,8 +89,8 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
     def build(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Kernel]":
         nest, d = choice.nest, context.target
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
-        # Addresses in a strip's arrays depend on only some of a part's coordinates. With `spare`, the C code may leave
-        # the other coordinates unused.
+        # Set `spare`: the C code may then leave coordinates unused. This is needed because addresses in a strip's
+        # arrays depend on only some of a part's coordinates.
         for kernel in kernels:
             record = kernel.text.record
             kernel.text.record = replace(record, placing=replace(record.placing, spare=True))

@@ -132,7 +132,9 @@ def inlined(nest: Nest) -> Partition:
 
 
 def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges: "Tuple[str, ...]" = ()) -> str:
-    """Return the map from a row's coordinates g0, g1, .. and the expression `column` to the result's index."""
+    """Return the map to the result's index. The variables g0, g1, .. are a row's coordinates; the expression `column`
+    is the index in the row.
+    """
     weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
     position = " + ".join([*(f"g{k} * {w}" for k, w in enumerate(weights[:-1])), column])
     names = [name for name in box if name not in ranges]

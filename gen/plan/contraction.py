@@ -574,10 +574,12 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) -> str:
-    """Return the map (g0, .., unit, lane) -> (position). The variables g0, .. are the outer digits. The map's variable
-    `unit` counts vectors; the argument `unit` is the number of columns of a vector. each: 0, or the number of lanes of
-    a part, if vectors are divided into equal parts. Then `lane` counts the lanes of a part, and a further variable
-    `part` counts the parts.
+    """Return the map (g0, .., unit, lane) -> (position). The variables g0, .. are the digits of all `sizes` but the
+    last. The variable `unit` counts vectors along the columns, and `lane` counts the columns of a vector.
+
+    unit: number of columns of a vector.
+    each: if vectors are divided into equal parts, the number of lanes of a part; else 0. The variable `lane` then
+        counts the lanes of a part, and a further variable `part` counts the parts.
     """
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]

@@ -37,8 +37,8 @@ Reads = List[MemoryMap]
 
 
 def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
-    """Return a kernel that goes through the positions of the first result in memory, and writes every result at this
-    position of the result's memory.
+    """Return a kernel that goes through memory in the order of the first result. At each position, it writes the
+    elements that all results have at this position of their memory.
     """
     space = _space(group)
     return space, [_root(leaf, space, None) for leaf in group]

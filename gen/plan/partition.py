@@ -36,7 +36,7 @@ MOST_REGIONS = 24    # maximum depth of regions within regions
 EMPTY = "KNOWN EMPTY"
 # attribute of a concatenate that interleaves the real and imaginary parts of complex numbers, as in memory
 PARTS = "parts"
-STORED = "stored"    # attribute of a copy that is stored in a buffer, so that readers do not compute it again
+STORED = "stored"    # attribute of a copy whose result gets a buffer; readers then do not compute it again
 
 
 @dataclass(frozen=True)
@@ -484,8 +484,8 @@ class Partition:
         return compose(entry.map, step)
 
     def _bind(self, entry: Entry, kind: str) -> Region:
-        """Return a region in which an entry reads its operand. The index of this read is known only at run time. Start
-        indices that are constants become part of the map.
+        """Return a region in which an entry reads its operand at an index that is known only at run time. Start indices
+        that are constants become part of the map.
         """
         instruction, function = entry.instruction, entry.region.function
         step, indices = runtime_map(instruction)

@@ -508,8 +508,9 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int,
              matrix: Instruction) -> Optional[Instruction]:
-    """Return the product for tiles that read a matrix in place and convert its elements to the wider type of the sum.
-    The matrix must be contiguous along the result's contiguous dimension. Return None for other products.
+    """Return the product in a form for tiles that read the matrix in place. They convert its elements to the type of
+    the sum, which is wider. Return None if the matrix already has this type, or is not contiguous along the result's
+    contiguous dimension.
     """
     kind, found = _sum_type(dot), contiguous(dot)
     if matrix.shape.dtype == kind or found is None or found[0] != of \
@@ -1021,7 +1022,8 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
     kernel = _units(x, product, kernel, 1, labels.rhs[1], features if part_of_unit else each, rows, panels)
     if part_of_unit:
         return _by_parts(x, product, base, kernel, order)
-    # If the longest sum is over the input features, make them contiguous in the base.
+    # If no loop of the sum is longer than the one over the input features, store the base (the convolution's input)
+    # with contiguous input features.
     steps = loop_sizes(product)
     if max(steps) == steps[-1] >= unit and not _strides(base, labels.lhs[1]):
         base = _stored(x, base, (labels.lhs[1],))

@@ -472,8 +472,8 @@ class _Stages:
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """Return the root for a kernel with the index space `to`. At an index of `to`, the kernel writes the element of
-        the result at the same position in memory.
+        """Return the root for a kernel with the index space `to`. The kernel writes the element of the result whose
+        position in memory equals that of the index in `to`.
         """
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 

@@ -327,7 +327,8 @@ class Evaluations(Partition):
 
 
 def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return, for each value that depends on reduces in `ends`, the largest number of totals of such a reduce."""
+    """Return, for each value that depends on reduces in `ends`, the number of totals of the largest of these reduces.
+    """
     most: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         counts = [max(most.get(o, 0), o.shape.leaves()[0].elements if o.opcode == "reduce" and o in ends else 0)

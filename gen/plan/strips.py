@@ -104,7 +104,7 @@ def _strips(chain: "List[Nest]", rows: Rows, nests: "Sequence[Nest]", panels: Pa
     rows of a strip are not neighbours in every nest, or if a strip is too large for the caches.
 
     chain: the nests in order; each reads the results of the nest before it.
-    rows: the second nest of the chain, divided into stages.
+    rows: the second nest of the chain. It consists of stages (passes over the same rows).
     """
     producer = chain[0]
     assert isinstance(producer, Contraction)

@@ -32,7 +32,7 @@ class Update(Nest):
     """A nest that writes updates into arrays.
 
     aliases: for each result, the parameter whose buffer the update overwrites; empty if the update is not in place.
-    kept: the operands, which are written before the update; empty if the update is in place.
+    kept: the old arrays, which are copied to the results before the update; empty if the update is in place.
     """
 
     aliases: Dict[Buffer, Buffer]

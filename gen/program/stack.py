@@ -34,7 +34,7 @@ def _count(kernel: Kernel, arrays: bool) -> int:
 
 
 def _of(value: object, arrays: bool, seen: "set[int]") -> int:
-    """Return the number of bytes of the arrays that statements declare; if not `arrays`, return the number of the
+    """Return the number of bytes of the arrays that statements declare or, if `arrays` is false, the number of
     statements. value: an object whose fields contain the statements, at any depth.
     """
     if isinstance(value, (Let, Declare)):

@@ -49,8 +49,8 @@ def functions(file: Path) -> Mapping[str, str]:
 
 
 def statements(piece: str, **words: "str | int | Sequence[Statement]") -> List[str]:
-    """Return the statements of a piece of steps.c, with its words replaced. If a word is alone on its line, it may be
-    replaced by a list of statements.
+    """Return the statements of a piece of steps.c, in which each $NAME is replaced by the word of that name. A $NAME
+    alone on its line may also become a list of statements.
     """
     lines: List[str] = []
     for line in _steps()[piece]:

@@ -404,7 +404,7 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile
 
 # If all rounds of a reference and its bound take less than this, in seconds, gcc -O2 costs more time than it saves.
 SHORT_SECONDS = 0.03
-SHORT_OF_100_OPS = 0.25  # SHORT_SECONDS for 100 ops; gcc's time grows with the square of the number of ops
+SHORT_OF_100_OPS = 0.25  # as SHORT_SECONDS, for 100 ops; gcc's time grows with the square of their number
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:

@@ -94,8 +94,8 @@ WINDOW_OVERLAP = 32
 # Elements at most this many elements apart are picked from whole vectors; otherwise they are loaded one by one.
 # (Slices with stride 2 to 4: picking is 1.1 to 1.8 times as fast for f32, 1.3 to 15 times for u8.)
 PICKED_STRIDE = 4
-# If the condition of a guard differs between lanes, vectors are used only if the guarded index has a constant stride
-# along the lanes for at least this number of registers. (The stride changes, for example, at the end of a row.)
+# A guard whose condition differs between lanes allows vectors only if the guarded index keeps a constant stride over
+# the lanes of at least this number of adjacent registers. (The stride changes, for example, at the end of a row.)
 GUARD_REGISTERS = 2
 # number of arithmetic operations that one vector instruction of a factorisation or a transform does
 VECTOR_OPERATIONS = 4
@@ -591,8 +591,8 @@ class LoopCpuNumbers:
 
     # rows take turns, and in each turn this number of bytes is moved (this gains 0.03 to 0.05 of a copy's throughput)
     row_bytes: int = 512
-    # prefetch distance in bytes, in the order in which interleaved rows are read. It is used if a block of rows is at
-    # most twice as large; hardware prefetchers load larger blocks.
+    # prefetch distance in bytes, in the order in which interleaved rows are read. There are no such prefetches if a
+    # block of rows is larger than twice this distance, because hardware prefetchers then load it.
     order_prefetch: int = 32 << 10
     # bytes of rows that are assembled in L1 before they are stored (1 KiB and 4 KiB are equally fast)
     staged_bytes: int = 2048

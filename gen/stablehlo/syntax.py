@@ -203,7 +203,7 @@ class Reader:
             self._top()
 
     def _top(self) -> None:
-        """Read a function, or an op of the module that has no effect on one device."""
+        """Read a function, or an op `sdy.mesh`, which is skipped because it has no effect on one device."""
         scanner = self.scanner
         pos = scanner.skip()
         match = scanner.match(_OP, "a function: func.func @NAME(..) { ops }")

@@ -106,7 +106,7 @@ class Target:
     integer_functions: bool = False   # true if max, min and abs are defined for integers and integer vectors
     shifts_modulo: bool = False       # true if the language defines a shift by s as a shift by s mod the width
     zeros: int = 256                  # number of zeros at the address `unknown_zeros`
-    half_by_bits: bool = False        # true if integer operations convert f16
+    half_by_bits: bool = False        # true if f16 is converted by integer operations
 
     # If half_by_bits is false: an expression that converts the bits {x} of an f16 to a float, and expressions that
     # convert a float and a double to the bits of an f16 ("": through memory).

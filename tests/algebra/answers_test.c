@@ -18,7 +18,7 @@ static void wrong(int line, const char *what) {
   ++failures;
 }
 #define CHECK(x) ((x) ? (void)0 : wrong(__LINE__, #x))
-/* Check that an answer is not true in an `if`. */
+/* Check that an `if` takes an answer as false. */
 #define NOT_TAKEN(x)                     \
   do {                                   \
     if (x) wrong(__LINE__, "true: " #x); \

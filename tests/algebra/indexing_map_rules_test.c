@@ -154,7 +154,7 @@ static void intervals(void) {
         EACH(k, -7, 7) law(I5, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
   EACH(j, -7, 7)
     EACH(k, -7, 7)
-      EACH(m, 1, 12) { /* the values of j * Q(x, m) + k * x lie in the sum of the intervals, which may be larger */
+      EACH(m, 1, 12) { /* the sum of the terms' intervals contains all values of j * Q(x, m) + k * x, and maybe more */
         int64_t least = 0, most = 0;
         EACH(x, 0, 9) {
           int64_t v = j * Q(x, m) + k * x;

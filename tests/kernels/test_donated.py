@@ -23,8 +23,8 @@ TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("o
 N = 2000    # number of elements; such arrays are too large for variables of the generated function
 
 STATE = f"(s32[], s32[{N}]{{0}}, s32[{N}]{{0}}, s32[{N}]{{0}})"
-# The loop has the variables `x`, `y` and `v`, and never changes `v`. Each value has the ops that
-# compute the next `x` and the next `y`.
+# The loop has the variables `x`, `y` and `v`, and never changes `v`. For each kind of loop: the op that computes the
+# next `x`, and the op that computes the next `y`.
 NEXT = {"sum": ("add(x, y)", "dynamic-update-slice(y, u, i)"), "reverse": ("reverse(x), dimensions={0}", "subtract(y, x)"), "read": ("add(x, v)", "dynamic-update-slice(y, u, i)"),
         "elements": ("add(x, v)", "multiply(y, v)"),
         "exchange": ("add(y, y)", "negate(x)"), "same": ("add(x, y)", "copy(y)")}

@@ -209,7 +209,9 @@ SEVERAL = {"sum": """e {
 
 @pytest.mark.parametrize("target, device", ON)
 def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Computations between arrays with different tiles agree with the reference, in whole tiles with vectors."""
+    """Computations on arrays with different tiles agree with the reference. The kernels compute whole tiles with
+    vectors.
+    """
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     agree(SEVERAL, target, device, tmp_path)

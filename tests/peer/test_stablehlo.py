@@ -96,7 +96,7 @@ def of_other_graphs(names: "Sequence[Tuple[str, List[str]]]") -> "List[Tuple[str
 
 
 def row_major(data: bytes, shape: Any) -> bytes:
-    """Return an array's elements in row-major order from its bytes in the order of its layout."""
+    """Convert an array's bytes from the order of its layout to row-major order."""
     if list(shape.minor_to_major) == list(reversed(range(len(shape.dims)))):
         return data
     width, stride, strides = dtypes.storage_bytes(shape.dtype), 1, [0] * len(shape.dims)

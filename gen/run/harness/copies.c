@@ -280,7 +280,7 @@ void copies_share(void (*share)(void *argument, int thread, int threads), void *
   if (known) pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
 }
 
-/* ---- copies and reads of a rotation ---- */
+/* ---- copies and reads that go round several sets of buffers ---- */
 
 struct rotated {
   int number, sets, first, calls;
