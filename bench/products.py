@@ -259,7 +259,7 @@ GROUPED = [("resnext_3x3_32x4", 2, 56, 128, 128, 3, 1, 32), ("resnext_3x3_32x8",
 
 
 class Library:
-    """Calls the library's function for a row, on the operands of our function."""
+    """Calls a library's function for a case, on the operands of our function."""
 
     def __init__(self, made: Any, case: Case, ours: Ours, spare: Any) -> None:
         self.asked = type(case.alike).from_buffer_copy(case.alike)

@@ -2557,7 +2557,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   if (in_of[0] >= 0)
     for (i = 0; i < count; ++i)
       if (order[i].in == in_of[0] && order[i].low == 1) held = i;
-  /* no register digit has low = 1, so add a vector of one element */
+  /* no register digit has low = 1, so add a digit of size 1: a vector of one element */
   if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) {
     dim[count] = form->outs - 1;
     size[count] = 1;

@@ -2039,7 +2039,7 @@ SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store
     if (error) return error;
     if (e->op->opcode == SETT_ANALYSIS_ELEMENTWISE && e->op->in[e->op->operand].count == e->op->out.count &&
         one.first->kind == SETT_ANALYSIS_EXACT)
-      return sett_analysis_merge(store, to, from); /* an edge that is elementwise changes no map */
+      return sett_analysis_merge(store, to, from); /* an elementwise edge leaves the maps unchanged */
   }
   for (m = from->first; m; m = m->next)
     for (n = one.first; n && !error; n = n->next) {

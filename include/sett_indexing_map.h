@@ -1202,7 +1202,7 @@ SETT_INLINE const char *settp_map_name_store(sett_map_arena *arena, const char *
 typedef struct settp_map_out {
   char *text;
   size_t capacity, length, most; /* `most`: the length of the text at which the printing of an expression stops */
-  int divisors;                  /* number of divisors, in the expressions printed so far, that are not constants */
+  int divisors;                  /* number of divisors that are not constants, in all expressions printed so far */
 } settp_map_out;
 
 /* Printing stops at this length, because the text of a shared expression can be exponentially long. */
@@ -2572,7 +2572,8 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   int64_t constant;
   uint32_t hash;
   int32_t first, count, next;
-  int32_t sample; /* index of the row with its values at the samples, or SETTP_MAP_NONE if they were not computed */
+  /* index of the row with this form's values at the samples; SETTP_MAP_NONE if they were not computed */
+  int32_t sample;
   unsigned char known, busy, entered, bounded;
   uint32_t expr; /* the printed expression of this form, if nodes > 0 */
   int32_t nodes;
@@ -3284,8 +3285,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
   return r;
 }
 
-/* I5: k * floor(F / m) + k * A + rest = k * floor((F + m * A) / m) + rest. Return the interval r of the form `a`, intersected with the interval of the
- * right side. */
+/* I5: the form `a`, with the interval r, is k * floor(F / m) + k * A + rest = k * floor((F + m * A) / m) + rest. Return the intersection of r and the
+ * interval of the right side. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[a].count && !e->error; ++i) {
@@ -3422,7 +3423,7 @@ SETT_INLINE void settp_map_more_of(const settp_map_engine *e, int32_t l, int par
   settp_map_lin_row(e, l, e->more + part * SETTP_MAP_SAMPLES, SETTP_MAP_MORE, out);
 }
 
-/* Mark the atoms of l whose values at the further points are not known. Return the largest of their indices and of `last`. */
+/* Mark the atoms of l whose values at the further points are still needed. Return the largest index of these atoms, or `last` if it is larger. */
 SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
@@ -4318,8 +4319,8 @@ SETT_INLINE int32_t settp_map_halves(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* R12: search a known form x such that floor(l / c) = k * x + n at the samples. Return k * x + n if l - c * (k * x + n) is proved to be in [0, c - 1].
- */
+/* R12: search for a known form x such that floor(l / c) = k * x + n at the samples. Return k * x + n if l - c * (k * x + n) is proved to be in [0, c -
+ * 1]. */
 SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c) {
   const int64_t *at = settp_map_lin_at(e, l);
   int64_t q[SETTP_MAP_SAMPLES], step, k, n;
@@ -4573,8 +4574,7 @@ SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, i
   return 1;
 }
 
-/* Write to `rest` the number k of `whole`, and the factors of `whole` without those of `part`. Return 0 if `part` has a factor that `whole` does not
- * have. */
+/* Set `rest` to `whole` without the factors of `part`; the number k is that of `whole`. Return 0 if `part` has a factor that `whole` does not have. */
 SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, const settp_map_monomial *part,
                                            settp_map_monomial *rest) {
   int i, j = 0;
@@ -7074,7 +7074,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
       if (count > 1 || (turned && alone)) break;
     }
     if (fields < 1 || first >= fields) continue;
-    /* `some` is the value without the bits outside lo to hi - 1; these fields cover the bits lo to hi - 1 */
+    /* keep in `some` only the bits lo to hi - 1 of the value; these fields cover them */
     some = r;
     number = 0;
     for (j = 0; j < r.width; ++j)
@@ -7237,8 +7237,8 @@ SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32
   return *saved > 0 ? rest : SETTP_MAP_NONE;
 }
 
-/* P8: replace operands common + f * x1, common + f * x2, .. of a minimum or maximum by common + f * op(x1, x2, ..), for the group that saves most
- * symbols. Return the new number of operands. */
+/* P8: choose a group of operands common + f * x1, common + f * x2, .. of a minimum or maximum, and replace it by the one operand common + f * op(x1, x2,
+ * ..). Choose the group that saves the most symbols of the text. Return the new number of operands. */
 SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth) {
   settp_map_shown group[SETTP_MAP_SHOWN_MAX];
   int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0), own[SETTP_MAP_SHOWN_MAX];
@@ -7352,8 +7352,8 @@ SETT_INLINE int settp_map_lattice_operands(settp_map_engine *e, int32_t q, int64
   return count;
 }
 
-/* Print atom q with each leaf replaced by k * leaf + moved. Return the number of symbols, or 0 on failure. The expression is made only if `make` is set.
- */
+/* Print atom q with each leaf replaced by k * leaf + moved. Return the number of symbols of the text, or 0 on failure. The expression is made only if
+ * `make` is set. */
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr) {
   settp_map_shown x[SETTP_MAP_SHOWN_MAX];
@@ -9105,7 +9105,7 @@ SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int plac
   return -1;
 }
 
-/* Return 1 if result bits j and j + n are bits of the same result, the second is n positions above the first, and equation i contains the second. */
+/* Return 1 if equation i contains result bit j + n, and this bit lies n positions above bit j in the same result. */
 SETT_INLINE int settp_map_matrix_holds(const settp_map_matrix *m, int i, int j, int n) {
   int to = j + n;
   return i >= 0 && to >= 0 && to < m->outs && m->out[to].of == m->out[j].of &&
@@ -9271,8 +9271,8 @@ SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e)
   return numbers;
 }
 
-/* Return bounds of the variables that are implied by map's own bounds and by constraints that have a value everywhere. Rule C4 (the interval of a sum
- * bounds each of its terms) is applied once. */
+/* Return bounds of the variables. They follow from the map's own bounds and from the constraints that have a value everywhere. Rule C4 (the interval of a
+ * sum bounds each of its terms) is applied once. */
 SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *arena, const sett_map *map,
                                                               const sett_map_constraint *constraint, int count) {
   settp_map_engine e;
@@ -9817,7 +9817,8 @@ SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v
 
 /* ======================================================================= bodies: values ==== */
 
-/* A residue class: residue modulo modulus. Modulus 0 means the number residue itself; modulus 1 with residue 0 means any value. */
+/* A residue class: the integers that are equal to residue modulo modulus. If modulus is 0, this is only the number residue; if modulus is 1, it is every
+ * integer. */
 typedef struct settp_map_class {
   int64_t modulus, residue;
 } settp_map_class;
@@ -10402,8 +10403,8 @@ SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut,
   return 1;
 }
 
-/* For a quotient q = floor(F / c), try multiples t * (F - c * q) of the remainder as seeds of settp_map_try_digit. Up to three t are tried, each of
- * which cancels an atom of F in cut->below. */
+/* For a quotient q = floor(F / c), call settp_map_try_digit on multiples t * (F - c * q) of the remainder. At most three t are tried. Each t cancels an
+ * atom of F in cut->below. */
 SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut, int32_t form, int64_t c, int32_t q) {
   int64_t tried[3], own, t, m;
   int n = 0, known;
@@ -11393,8 +11394,8 @@ typedef struct settp_map_places {
 
 SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
-/* Record what changes along a variable from v - 1 to v. The evaluation at v - 1 returned `before` and the result `old`; that at v returned `code` and
- * the result `now`. */
+/* Record the change of a result along a variable, from v - 1 to v. At v - 1, the evaluation returned `before`, and the result was `old`. At v, it returned
+ * `code`, and the result was `now`. */
 SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code,
                                  int64_t now) {
   int64_t from = settp_map_difference(v, lo, 1), difference;

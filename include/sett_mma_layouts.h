@@ -541,7 +541,7 @@ SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
   for (l = 0; l < loops; ++l)
     if (kinds[l] != 'b' && kinds[l] != 'm' && kinds[l] != 'n' && kinds[l] != 'k')
       return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, l, 0);
-  /* from the innermost dimension outwards, each dimension takes the next loop of its kind */
+  /* from the innermost dimension outwards, each dimension takes the next loop of its kind (b, m, n or k) */
   for (d = fragment.rank; d-- > 0;) {
     char dim = row.dims[d], kind = dim == 'M' ? 'm' : dim == 'N' ? 'n' : dim == 'B' ? 'b' : 'k';
     i = kind == 'm' ? 0 : kind == 'n' ? 1 : kind == 'b' ? 2 : 3;

@@ -313,7 +313,7 @@ enum { SETT_NOTATION_PADS = 8 };
 typedef struct sett_notation_padded {
   int pads; /* number of intervals, which are in ascending order */
   int64_t interval[SETT_NOTATION_PADS], pad[SETT_NOTATION_PADS];
-  const sett_notation_linear *inverse; /* the linear layout from the index to i */
+  const sett_notation_linear *inverse; /* the linear layout that maps an index to i */
 } sett_notation_padded;
 
 /* A layout, or an operand that is a tuple or a tile. {0} is the empty tuple. Arrays are in the arena. */

@@ -1291,7 +1291,7 @@ typedef struct settp_relayout_job {
   const unsigned char *source;
   unsigned char *destination;
   int64_t from, to;           /* offsets of the first element of the box */
-  int64_t from_unit, to_unit; /* bytes or bits of an element, for loops with computed offsets */
+  int64_t from_unit, to_unit; /* size of an element, in bytes or bits; used by loops with computed offsets */
   int64_t n, from_step, to_step, e;
   /* number of contiguous bytes of a unit (what one step of the innermost loop moves) in the source and in the destination */
   int64_t from_run, to_run;

@@ -513,7 +513,7 @@ SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int fro
 SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t first, int64_t *index,
                                       const int64_t *dims, int ranks, int64_t *at, int64_t *other) {
   int64_t rest = first;
-  /* carry: the innermost loop that does not reach position `first` even at its last value; -1 if there is none */
+  /* carry: the loop whose last value is too small to reach position `first`; -1 if there is none */
   int j, carry = -1;
   *at = *other = 0;
   SETTP_TILE_UNROLL
@@ -2456,7 +2456,7 @@ SETT_INLINE int settp_tile_weights(const sett_tile_plan *order, const sett_tile_
   return count;
 }
 
-/* Return 1 if * joins dimensions of the plan. */
+/* Return 1 if a tile of the plan joins dimensions (* in its text). */
 SETT_INLINE int settp_tile_is_tied(const sett_tile_plan *plan) {
   int i, tied = plan->coupled;
   for (i = 0; i < plan->steps; ++i) tied |= plan->step[i].dim >= 0 && plan->step[i].dim != plan->step[i].into;

@@ -109,7 +109,7 @@ class _Lane:
 
 
 class Semantics:
-    """Judges the semantics of the launches of a program."""
+    """Tries to prove the semantics of the launches of a program."""
 
     def __init__(self, computation: Computation, reader: Reader, target: str, aliases: "Sequence[Any]" = ()) -> None:
         Expression.clear()

@@ -110,7 +110,8 @@ class Walk:
     # ---- a kernel ----
 
     def kernel(self, name: str, buffers: "Dict[str, Memory]", blocks: int, threads: int) -> Found:
-        """Walk a kernel until its ranges hold, and return the results.
+        """Walk a kernel repeatedly, until the assumed ranges contain all values that the walk finds. Return the results
+        of the last walk.
 
         buffers: the memories of the kernel's pointers, by the pointer's name.
         blocks, threads: the number of work-groups, and the number of work-items in each.
@@ -266,7 +267,7 @@ class Walk:
         try:
             yield
         finally:
-            while len(self.logs) > depth:    # more than one log, if an exception ended the walk inside a branch
+            while len(self.logs) > depth:    # there are several logs if an exception ended the walk inside a branch
                 for cell, old in self.logs.pop().items():
                     cell.value = old
             self.active, self.phase = active, phase

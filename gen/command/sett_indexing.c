@@ -40,7 +40,7 @@ typedef struct {
   int needed, done;
   sett_analysis_graph graph;
   indexing_root *root;
-  /* `from`: the first edge of each instruction. Edges are in reverse order of the instructions, so the edges of
+  /* `from`: the number of each instruction's first edge. The edges of the last instruction come first, so the edges of
    * instruction i end before edge from[i - 1]. `number`: for each edge, the number of the operand that it leads to. */
   int *from, *number;
 } indexing_whole;
@@ -469,8 +469,8 @@ static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction 
   return list;
 }
 
-/* Sets the edge from result `a` of an instruction to array `b` of its operand `k`: the op of the edge, or the edge's
- * maps. For calls, see indexing_call_edge. Returns 0 if the result does not depend on that array. */
+/* Sets the edge from result `a` of an instruction to array `b` of its operand `k`. The edge gets an op, or maps. For
+ * calls, see indexing_call_edge. Returns 0 if the result does not depend on that array. */
 static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   const indexing_opcode *found = indexing_find_opcode(in->opcode);
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
@@ -880,8 +880,8 @@ static void indexing_say_physical(indexing *x, const indexing_whole *whole, cons
                    (hlo_text){"", 0}, k, &set);
 }
 
-/* Returns the map along an edge of an op. The map has all its runtime variables, but no constraints if `without` is
- * set. */
+/* Returns the map between the indices of an op and of its operand (an edge). `from_output`: the map's direction. The
+ * map has all its runtime variables, but no constraints if `without` is set. */
 static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge,
                                         int from_output, int without) {
   sett_analysis_set none = {0, 0, NULL, NULL};

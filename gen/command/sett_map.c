@@ -521,7 +521,7 @@ static int map_bijective(command *self) {
 }
 
 /* Writes the interval of a result's values: `LO to HI`; then ` by K` if all values equal LO modulo K. `inside ` comes
- * first if it is not known that LO and HI are values. */
+ * first if LO and HI are perhaps not values themselves. */
 static void say_values(command *self, const sett_map_footprint *image, int i) {
   if (!image->exact[i]) say_text(self, "inside ");
   say_bounds(self, image->value[i].lo, image->value[i].hi, " to ");

@@ -121,9 +121,9 @@ def bounds(opcode: str, to: str, sources: Sequence[str],
 
 def bounded(d: Target, need: Need, opcode: str, to: str, sources: Sequence[str], x: Sequence[Value],
             texts: Sequence[str], lanes: int) -> Optional[str]:
-    """Return a C text of an op on float vectors that is cheaper because bounds of the operands are known; None if there
-    is no such text. A maximum or minimum with a constant takes one comparison, even if the other operand may be NaN. A
-    float that is in the range of an integer type is converted without tests.
+    """Return the C text of an op on float vectors if bounds of the operands allow a cheaper one than usual; else None.
+    A maximum or minimum with a constant takes one comparison, even if the other operand may be NaN. A float that is in
+    the range of an integer type is converted without tests.
     """
     if opcode in ("maximum", "minimum") and to == "f32":
         for n in (0, 1):

@@ -31,7 +31,8 @@ class State(Form):
         self.before, self.text, self.after = Code(), Code(), Code()
         # the prefetches of a step, by cache level, pointer and C text of the address
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
-        self.index_rows: List[IndexRow] = []  # rows of memory that a step reads at an index known at run time
+        # rows of memory that a step reads at an index that is known only at run time
+        self.index_rows: List[IndexRow] = []
         self.touched: List[Touched] = []
         self._arrays: Set[str] = set()      # pointers to arrays that each work-item has for itself
         self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
@@ -54,7 +55,9 @@ class State(Form):
         self._held: List[str] = []                       # conditions of the guards that are open
 
     def accessed(self, verb: str, buffer: Buffer, flat: str, word: int = 0) -> None:
-        """Record an access in `touched`. If the array is the work-item's own, record its pointer for `space`."""
+        """Record an access in `touched`. If each work-item has an array of its own, also record the array's pointer,
+        for `space`.
+        """
         self.touched.append(Touched(verb, buffer, flat, word))
         if buffer.own:
             self._arrays.add(buffer.pointer)

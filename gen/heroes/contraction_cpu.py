@@ -722,7 +722,8 @@ def _discarded(nest: Contraction, schedule: ContractionSchedule, index_type: str
     conditions: "List[str]" = []
     for text in nest.discarded if schedule.to and not nest.overlap else ():
         above = _largest(nest, schedule, compose(_positions(nest), text), index_type)
-        if above and above[1] < 0:      # otherwise the sum of both is never negative, because above[0] is not
+        # otherwise the maximum above[0] + above[1] is never negative, because above[0] is not
+        if above and above[1] < 0:
             conditions.append(f"{above[0]} < {-above[1]}")
     return conditions
 

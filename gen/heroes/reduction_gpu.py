@@ -575,7 +575,9 @@ class BlockWriter(reduction.ReductionWriter):
         return body
 
     def in_slot(self, text: str) -> str:
-        """Return C text: the flag of a NaN, shifted to the bit for slot `vec` of the thread."""
+        """Return the C text of a NaN flag, shifted left to the bit of slot `vec`. It is not shifted if a thread has one
+        slot.
+        """
         return f"{text} << vec" if self.slots > 1 else text
 
     def merge(self, body: Body, slot: str, others: Sequence[str]) -> None:

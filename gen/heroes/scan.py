@@ -163,7 +163,9 @@ class ScanWriter:
         return f"{h}_{k}" if len(self.nest.heroes) > 1 else str(k)
 
     def identity(self, h: int, k: int) -> str:
-        """Return the value from which parts start: an identity of the combiner, which must be free."""
+        """Return the value from which parts start: an identity of the combiner. The combiner must be free
+        (gen/hlo/combiner.py).
+        """
         return self.d.literal(self.combiners[h].start_of(k), self.types_of(h)[k])
 
     def begin(self) -> Tuple[List[Statement], List[str]]:

@@ -318,7 +318,8 @@ class TransposeCpuRecord:
     first: str
     end: str
     row: str  # the variable of the tile's first row (class Origin)
-    row_origin: str  # C text of this variable's value; "" if it is the tile's number, because tiles divide the rows
+    # C text of this variable's value; "" if tiles divide the rows, because the variable then counts tiles itself
+    row_origin: str
     lane: str  # the variable of the tile's first lane (class Origin)
     lane_origin: str  # C text of this variable's value; "" if it is the tile's number
     last_strip: int

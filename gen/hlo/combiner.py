@@ -505,7 +505,8 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
         table_but = table.without_nan()
         both = [level for level in levels if not any(table_but.laws(level))]
         but_nan = bool(both)
-    level = (both if free else parts or both or [0])[-1]   # coarsest level of equality (rule 2) at which the laws hold
+    # coarsest level at which the laws hold (rule 2 explains the levels)
+    level = (both if free else parts or both or [0])[-1]
     start = _start(body, group, classes, table if free or parts else table_but, level) if but_nan or parts else None
     reason = f"proved by {cases} cases an element"
     if not free:

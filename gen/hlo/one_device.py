@@ -99,8 +99,8 @@ def _collective(x: Expander, instruction: Instruction, partitions: int, replicas
 
 
 def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
-    """Return true if each group has one member. If the collective has a channel but no use_global_device_ids, every
-    group also contains all partitions.
+    """Return true if each group of a collective has one member. With a channel but without use_global_device_ids, a
+    group contains its replicas in every partition.
     """
     if partitions != 1 and "channel_id" in raw and raw.get("use_global_device_ids") != "true":
         return False

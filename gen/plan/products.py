@@ -372,7 +372,8 @@ def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     matrix, vector = (Sides.of(dot, k) for k in (m, 1 - m))
     x_matrix, x_vector = (x.convert(operands[k], kind) for k in (m, 1 - m))
     dims = x_matrix.shape.dims
-    along = (*matrix.batch, *matrix.contracted)  # the matrix's dimensions, in the order of the vector's dimensions
+    # along[i]: the dimension of the matrix that corresponds to dimension order[i] of the vector
+    along = (*matrix.batch, *matrix.contracted)
     order = (*vector.batch, *vector.contracted)
     turned = _transposed(x, x_vector, (*order, *vector.kept))
     flat = x.reshape(turned, tuple(dims[d] for d in along))

@@ -300,7 +300,7 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
     batch = [d for d, by in zip(found.digits, moved) if by[0] == by[1]]
     if not of[0] or not of[1]:
         return None
-    # of the two operands, the columns belong to the one whose last digit has the smaller stride in the result
+    # the operand whose last digit has the smaller stride in the result has the columns
     order = (1, 0) if of[0][-1].position < of[1][-1].position else (0, 1)
     conditions = tuple(condition._replace(operand=order[condition.operand]) for condition in found.conditions)
     return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),

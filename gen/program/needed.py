@@ -20,7 +20,7 @@ Leaves = FrozenSet[int]     # indices of arrays in a flattened tuple
 
 
 class Needed:
-    """Finds the leaves of its parameters that a computation of a module needs. Results are cached."""
+    """Finds the leaves of a computation's parameters that the computation needs. Results are cached."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename

@@ -13,7 +13,7 @@ from typing import Sequence, get_args
 from gen.statements import Declare, Let, Statement
 from gen.heroes.kernel import Kernel
 
-VARIABLE = 8       # bytes of a variable, or of a temporary value in a statement
+VARIABLE = 8       # bytes that are counted for a variable, or for a temporary value in a statement
 FRAMES = 1024       # bytes of the stack frames of the program's functions and of the small functions that kernels call
 
 

@@ -135,7 +135,7 @@ class _Tracer:
                 self._stopped(over)]
 
     def _stopped(self, over: Array) -> Branch:
-        """Return a branch that sets `cut` if the limit has ended a loop."""
+        """Return a branch that sets `cut` if `over` is true: the limit has then ended a loop."""
         stopped: List[Node] = [Call(self._constant("pred", 1), [], [self.cut])]
         return Branch("cut short", over, [stopped, []], [[], []], [])
 

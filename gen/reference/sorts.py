@@ -44,7 +44,7 @@ class Rows:
 def ordered(rows: Rows, order: Array, merged: Array, before: Sequence[Statement], count: "int | str",
             moved: Sequence[Statement]) -> List[Statement]:
     """Return statements that sort each row by a merge sort. `order` receives the indices of the row's elements in
-    sorted order. The statements `moved` then run for each t below `count`.
+    sorted order. The statements `moved` then run once for each t from 0 to `count` - 1.
     """
     lines = statements("merge_sort", size=rows.size, order=str(order), merged=str(merged), before=before, count=count,
                        moved=moved)

@@ -979,7 +979,7 @@ class Device:
     unit_items: int = 0         # a work-item takes several steps only if each core has at least this many work-items
     least_groups: int = 0       # minimum number of groups; with fewer, each work-item is a group
 
-    # minimum number of groups; with fewer, each work-item of tiles and reductions is a group
+    # minimum number of groups; with fewer, each work-item of tiles and reductions is a group of its own
     group_items: int = 0
     part_bytes: int = 0         # bytes of input of a work-item, if the input is large enough
 

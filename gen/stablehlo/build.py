@@ -76,7 +76,7 @@ class Builder(ABC):
         self.scanner: MlirScanner = text.scanner
         # names of computations
         self.taken: Set[str] = set()
-        # finished computations of functions, by name and by the values of arguments that are known
+        # finished computations. The key: the function's name, and the shapes and known values of its arguments
         self.made: Dict[Tuple[Any, ...], Computation] = {}
         self.open: List[str] = []  # names of the functions whose construction has not ended, to find recursion
         self.depth = 0

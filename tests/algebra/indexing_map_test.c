@@ -246,7 +246,7 @@ static void deep_input(void) {
 int main(int argc, char **argv) {
   static const char *const rules[] = {
       ("(d0, d1, d2) -> ((((d0 * 3 + d1) * 4 + d2) mod 4) floordiv 2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 3], "
-       /* a residue class with one value, next to a constraint that stays */
+       /* a constraint that allows one residue (d2 mod 2), next to a constraint that stays */
        "d2 * 3 + ((d0 * 3 + d1) * 4 + d2) floordiv 8 in [0, 1], d2 mod 2 in [0, 0]"),
       "(d0, d1) -> ((d0 * 12 + d1) floordiv 5, (d0 * -7 + d1 - 3) mod 6), domain: d0 in [-3, 9], d1 in [0, 11]", /* R1 */
       "(d0) -> ((d0 mod 5) floordiv 8, d0 floordiv 40), domain: d0 in [0, 39]",                           /* R2 */

@@ -403,7 +403,9 @@ def test_padding_stays_aligned() -> None:
 
 
 def degree_of_ranges(text: str, pitch: int, bits: int) -> int:
-    """Return the conflict degree of a warp: the maximum over all values of v. In the map, t is the lane and v a range."""
+    """Return the maximum conflict degree of a warp's accesses. In the map, t is the lane, and each value of the range v
+    is one access.
+    """
     found, worst = read(text.replace(")[v]", ", v)")), 0
     for v in range(found.bounds["v"][1] + 1):
         places = [next(iter(found.at((t, v)))) for t in range(32)]

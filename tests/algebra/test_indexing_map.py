@@ -330,8 +330,8 @@ def test_products_and_divisors_that_are_expressions() -> None:
 
 
 def test_exclusive_ors_beside_minima_end() -> None:
-    """Simplifying exclusive ors next to minima, over a variable without bounds, ends: interval estimates do not call
-    each other forever.
+    """Simplification ends, although an exclusive or of a variable without bounds is next to a maximum: interval
+    estimates do not call each other forever.
     """
     text = ("(d0, d1, d2) -> (d0 xor d2, d0 xor 8), domain: d0 in [-8, 7], d1 in [0, 99], d2 in [-inf, inf], "
             "max((d1 * 7) xor (d2 + 32), (d0 xor d2) mod (d0 xor d1)) = d0 floordiv 8, max(d2, d1) <= 4")

@@ -283,7 +283,8 @@ def drawn(seed: int, faults: int, names: "Sequence[str]" = (), semantics: int = 
     """Draw mutants until `faults` of them have a fault.
 
     names: the fixtures from which kernels are drawn; (): all files.
-    semantics: of the EACH mutants that are drawn from a kernel, the maximum number whose semantics are judged, too.
+    semantics: the maximum number of a kernel's mutants whose semantics are judged, too. EACH mutants are drawn from a
+        kernel at a time.
     """
     random_ = random.Random(seed)
     chosen = [ROOT / f"tests/kernels/{name}.hlo" for name in names] or files(random_)

@@ -23,7 +23,7 @@ from gen.hlo.opcodes import ELEMENTWISE, OPCODES, STRUCTURAL, TABLE, WHOLE, Elem
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-COUNT = 83    # number of elements: whole vectors and a remainder
+COUNT = 83    # number of elements: whole vectors, and a remainder that fills no vector
 OF_KIND = {"p": "pred", "s": "s32", "u": "u32", "f": "f32", "c": "c64"}
 VALUES = {"direction": ("EQ", "LT"), "integer": ("5",)}    # values for attributes of each kind; the first value fits every type of operand
 CONVERTED = ("pred", "s8", "s64", "u16", "f16", "bf16", "f32", "f64")

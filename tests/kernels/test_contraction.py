@@ -359,7 +359,7 @@ def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 # flags for machines with different instructions
 NO_AMX = "-march=native -mno-amx-tile"
-GROUPS = ("bf16", "s8", "u8")    # types for which one instruction adds a group of several products
+GROUPS = ("bf16", "s8", "u8")    # types of which one instruction adds up a group of products
 MACHINES = ["-march=x86-64", "-march=x86-64-v2", "-march=x86-64-v3", NO_AMX]
 if "avx512bw" in Path("/proc/cpuinfo").read_text():
     MACHINES.append("-march=x86-64-v4")

@@ -292,7 +292,8 @@ static void check_held(const model *m, const sett_nested_layout *layout) {
   if (sett_nested_held(layout, subgroups, threads) != count) fail("held by some", m);
 }
 
-/* A machine is accepted if and only if its threads have every element that has an owner by the definition. */
+/* sett_nested_on accepts a machine if and only if the machine's threads have every element that has an owner by the
+ * definition. */
 static void check_machine(const model *m, const sett_nested_layout *layout) {
   static int held[CELLS];
   static unsigned char seen[CELLS];

@@ -529,7 +529,7 @@ def test_convert_words() -> None:
 
 
 def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int, ...]]", table: Table) -> bool:
-    """Return whether the values at these points alone prove the reason of a "no"."""
+    """Return true if the values at these points alone prove REASON, in an answer "no: REASON"."""
     zero = table.value(tuple([0] * len(table.inputs)))
     zero = zero if isinstance(zero, tuple) else (zero,)
     if reason.startswith("an XOR"):
@@ -551,8 +551,8 @@ def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int,
 
 
 def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, int]":
-    """Convert each text to each notation. A conversion keeps the table and can be converted back. A "no" states true
-    values of the layout, which prove the reason.
+    """Convert each text to each notation. A conversion keeps the table and can be converted back. If an answer is "no",
+    the values that it states are values of the layout, and prove the reason that it gives.
     """
     rows = [[text, notation] for text in texts for notation in notations]
     counts = {"yes": 0, "no": 0, "open": 0, "back": 0}

@@ -29,7 +29,8 @@ struct sett_buffer {
    * [1]: the number of components; 0: no such indices. Then the components, most significant first. */
   unsigned long long sorted[2 + MOST_INDEX];
   int varies; /* true for a result that may differ between runs */
-  /* for a parameter of symmetric matrices, usually positive definite: their number of rows; 0: no such matrices */
+  /* for a parameter of symmetric matrices, usually positive definite: the number of rows of a matrix; 0 for other
+   * parameters */
   unsigned long long definite;
   const char *file; /* path of a file with the parameter's fixed content; NULL: the content is drawn at random */
   int alignment;    /* alignment that the buffer's pointer must have, in bytes; 0: the buffer has no pointer */
