@@ -55,9 +55,9 @@ def written(e: "prim.Expr") -> str:
 
 
 def simplified(text: str, repeats: int = 1) -> "tuple[list[str], float, float]":
-    """Return the texts of the simplified results, the microseconds of TVM's calls of simplify, and the microseconds of
-    these calls together with the creation of an analyzer that knows the domain. The expressions are made before the
-    time is taken.
+    """Return the texts of the simplified results, and two times in microseconds: that of TVM's calls of simplify, and
+    that of these calls together with the creation of an analyzer that knows the domain. The expressions are made before
+    the time is taken.
     """
     m = Map(text)
     variables = {name: tirx.Var(name, "int64") for name in m.names}

@@ -158,7 +158,9 @@ def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
             plan: Optional[Plans] = None) -> "List[Tuple[Fusion, List[Choice[Any, Any]], Context]]":
-    """Return the choices for the nests of each fusion of a program in one language. No C code is written yet."""
+    """Return the fusions of a program in one language, each with the choices for its nests and the context of its code.
+    No C code is written yet.
+    """
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
     _, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)

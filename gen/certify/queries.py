@@ -339,9 +339,9 @@ def _by_copy(printer: Printer, answer: Answer) -> "Values":
 
 
 def _is_possible(read: "Set[Atom]", given: Values) -> bool:
-    """Return true if some content of memory gives the variables in `read` these values. This is known only if all
-    these variables stand for the integer at one place of a parameter: this may be any integer. Integers at two places
-    may be impossible, because HLO may say that they are sorted or different.
+    """Return true if some content of memory gives the variables in `read` these values. This is known only if all these
+    variables stand for one integer of a parameter, which may have any value. Integers at two places may be impossible,
+    because HLO may say that they are sorted or different.
     """
     found: "Set[Tuple[int, int, int]]" = set()
     for atom in read:

@@ -796,8 +796,8 @@ static int is_special(const char *name) {
 #endif
 }
 
-/* Writes a file under a temporary name and renames it when it is complete, so that it is never incomplete. Returns 2 if
- * it cannot be written. */
+/* Writes a file under a temporary name and renames it when it is complete, so that nobody reads an incomplete file.
+ * Returns 2 if it cannot be written. */
 static int write_file(const char *name, const char *text) {
   buffer other = {NULL, 0};
   FILE *file;

@@ -348,7 +348,7 @@ class _Shuffles:
 
     def __init__(self, d: Target, width: int, lanes: int, name: str) -> None:
         self.d, self.dtype, self.lanes, self.name = d, f"u{width}", lanes, name
-        # for each shuffle: true if it has two operands, and the lanes that it picks
+        # the shuffles that are called, each as (true if it has two operands, the lanes that it picks)
         self.known: List[Tuple[bool, Tuple[int, ...]]] = []
 
     def __call__(self, a: str, b: str, picks: "Sequence[int]") -> str:

@@ -86,8 +86,8 @@ HERO = TableHero()
 
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
-    """Return the 16-bit parameter that alone determines each element of the result, if a table is faster; else None.
-    Raise Refused if there are too few elements.
+    """Return the parameter by whose values a table may be indexed: it has 16 bits, and alone determines each element of
+    the result. Return None if there is none, or if a table is not faster. Raise Refused if there are too few elements.
     """
     numbers = device.table
     entry = nest.partition.entry

@@ -136,8 +136,8 @@ def transformed(values: Sequence[complex]) -> List[complex]:
 
 @lru_cache(maxsize=8)
 def kernel_of_convolution(n: int, m: int) -> Tuple[complex, ...]:
-    """Return the transform, of length m, of the sequence b(k) / m. Bluestein's algorithm for length n convolves with
-    b(k) = 1 / c(k).
+    """Return the transform of length m of b(k) / m, where b(k) = 1 / c(k) and c is `chirp`. Bluestein's algorithm for
+    length n convolves with b.
     """
     b = [0j] * m
     for k in range(n):

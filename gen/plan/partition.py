@@ -400,7 +400,7 @@ class Partition:
         arrays that the kernel writes.
 
         inline: the maximum number of repeated computations in one function. A value that is needed at several indices
-            is computed once for each index. If that would exceed this number, the value becomes a function instead.
+            is computed once for each index. If this would repeat too many computations, the value becomes a function.
         cuts: the values that other kernels store in scratch buffers, each with the index of its first buffer.
         given: values that the caller of the code has already computed.
         scalars: scalars that are computed in addition to the roots.

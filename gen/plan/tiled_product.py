@@ -159,8 +159,8 @@ class TiledProduct(StridedProduct):
         return self._of_steps(vec, Inside(number))
 
     def along_steps(self, operand: int) -> bool:
-        """Return true if adjacent elements of an operand in memory belong to one line (a row of the first operand, or a
-        column of the second), at adjacent steps of the sum.
+        """Return true if an operand is contiguous along the sum: adjacent elements in memory belong to one line (a row
+        of the first operand, or a column of the second), at adjacent steps of the sum.
         """
         def least(digits: "Sequence[Digit]") -> int:
             return min((abs(digit.strides[operand]) or 1 << 62 for digit in digits), default=1 << 62)

@@ -71,7 +71,7 @@ class _Walk:
         self.put(state, array)
 
     def put(self, state: _State, array: Array) -> None:
-        """Store the value of an array at its place. All values in overlapping ranges are lost."""
+        """Store the value of an array in its range of memory. The values in overlapping ranges are lost."""
         of = self.range_of(array)
         for other in [r for r in state.memory if r[:2] == of[:2] and r[2] < of[3] and of[2] < r[3]]:
             del state.memory[other]

@@ -429,7 +429,7 @@ def _is_comparable(built: Built) -> bool:
         for call in built.calls for array in call.results)
 
 
-TOGETHER = 4    # minimum number of C++ kernels in a file, unless there are fewer in all
+TOGETHER = 4    # minimum number of C++ kernels in a file; fewer only if there are fewer in all
 
 
 def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> List[KernelFile]:

@@ -919,7 +919,7 @@ def test_c_text_says_why_not() -> None:
                            ("(d0) -> (d0 * d0), domain: d0 in [0, 9223372036854775806]", "the values do not fit: expected a wider index type")]:
         for kind in ("", "int", "long"):
             assert algebra.run("map", "c", text, *([kind] if kind else [])) == (2, f"error: {expected}"), (text, kind, algebra.run("map", "c", text))
-    # results need to fit only at points inside the domain
+    # results must fit their type only at points inside the domain
     assert algebra.c_text("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 9], d1 in [0, 3], d0 * 8 + d1 in [1, 1]").results
 
 
@@ -1053,7 +1053,7 @@ def test_peer_operations() -> None:
             name = case["inputs"][0] if case["op"] == "parse" else expected
             line = f"({name}) -> ({name}), domain: {name} in [0, 9]"
             assert algebra.parse(line) == line and algebra.compose(line, "(d0) -> (d0), domain: d0 in [0, 9]") == line, case
-        elif case["kind"] == "verify":  # a bound of a variable that the map does not have is an error
+        elif case["kind"] == "verify":  # it is an error to bound a variable that the map does not have
             kind = case["kind"]
             try:
                 algebra.parse(f"{text}, domain: d0 in [0, 9], s0 in [0, 9]")

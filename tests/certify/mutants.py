@@ -172,7 +172,9 @@ def changed(before: Seen, after: Seen) -> str:
 
 
 def verdict_of(kernel: Kernel, text: str, semantics: bool) -> "Tuple[str, str, bool]":
-    """Return the verdict of gen certify on a text, the line that it prints, and true if it proves the semantics."""
+    """Return the verdict of gen certify on a text, the line that gen certify prints, and true if gen certify proves the
+    semantics.
+    """
     verdicts = certify({**kernel.texts, kernel.file: text}, kernel.manifest, [kernel.target], None,
                        kernel.computation if semantics else None)
     meant = [verdict.meant.failure for verdict in verdicts if verdict.meant is not None]
