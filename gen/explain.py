@@ -47,8 +47,8 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
 
 
 def _devices(of: PlanClass, cpus: int) -> str:
-    """Return the devices of a plan in words. cpus: the number of different plans for CPUs. If it is above 1, the words
-    also describe the register tiles of this plan.
+    """Return words for the devices of a plan. If there are several plans for CPUs, the words also describe the register
+    tiles of this plan. cpus: the number of different plans for CPUs.
     """
     if not of.cpu:
         return "GPUs"

@@ -2540,7 +2540,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     }
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
-      /* the vector (the register digit with low = 1) may come at any point */
+      /* the register digit with low = 1 (the vector) may be taken at any time, the others only in order */
       if (top->low > 1 && top->low * top->size != registers) {
         settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
         settp_layout_any_point(work, in_of[0], top->low, -1, 0);

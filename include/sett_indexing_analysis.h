@@ -1464,8 +1464,8 @@ SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_
   if (r->most[var] > r->hi[var]) r->most[var] = r->hi[var];
 }
 
-/* Return 1 if the variables of two terms are digits of one number: the coefficient of the term `low` is 1, and that of `high` is the size of the
- * variable of `low`; or both are negated. */
+/* Return 1 if the variables of two terms are the digits of one number: the variable of `low` has the values 0 to size - 1, and the coefficients of
+ * `low` and `high` are 1 and size, or -1 and -size. */
 SETT_INLINE int settp_analysis_digits(const settp_analysis_relation *r, const settp_analysis_equation *e, int high,
                                       int low) {
   int64_t size = r->hi[e->var[low]] + 1;
@@ -3147,7 +3147,7 @@ SETT_INLINE int settp_map_proof_row_tighten(settp_map_proof *p, const settp_map_
   return 1;
 }
 
-/* Tighten the bounds of columns by products and rows, in at most 3 rounds. Return 0 if there is no point. */
+/* Tighten the bounds of columns in at most 3 rounds: those of products by their factors, and all by the rows. Return 0 if no point is left. */
 SETT_INLINE int settp_map_proof_tighten(settp_map_proof *p) {
   int round, i, j, changed = 1;
   for (round = 0; round < 3 && changed; ++round) {
@@ -3798,7 +3798,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof
   sign = r.lo > 0 ? 1 : r.hi < 0 ? -1 : 0;
   if (!sign && settp_map_proof_never(p, settp_map_proof_mix(p, lower, -1, NULL, 0, 0), 0)) sign = 1;
   if (!sign && settp_map_proof_never(p, lower, 0)) sign = -1;
-  if (!sign) { /* the sign of `lower` is not known, and where `lower` is 0 there is no value */
+  if (!sign) { /* the sign of `lower` is not known; the quotient has no value where `lower` is 0 */
     if (p->strict && !settp_map_proof_never(p, lower, 1)) p->zero = 1;
     settp_map_proof_split_add(p, settp_map_proof_mix(p, lower, 1, NULL, 0, -1), NULL,
                               settp_map_proof_mix(p, lower, -1, NULL, 0, -1), NULL);

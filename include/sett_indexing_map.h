@@ -4894,7 +4894,7 @@ typedef struct settp_map_bits {
   int32_t source[SETTP_MAP_BIT_SOURCES]; /* the forms of the sources */
   /* the number of each bit of each source, or -1 if it has none yet */
   int16_t number[SETTP_MAP_BIT_SOURCES][SETTP_MAP_BIT_SIGN + 1];
-  /* the source of each source bit, and its place in the source */
+  /* for each source bit, by number: its source, and its place in that source */
   int16_t of[SETTP_MAP_BITS_MAX], place[SETTP_MAP_BITS_MAX];
   int32_t bucket[SETTP_MAP_BIT_BUCKETS];
   settp_map_bit_set *set;
@@ -5202,8 +5202,8 @@ SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int3
   return l;
 }
 
-/* Find multiples k * digit of recorded digits (settp_map_bit_digit_add) in l. For each, add a term k * 2^j * (bit j of the digit) per bit to `term`.
- * Return l without these multiples, or SETTP_MAP_NONE if a number is too large, or if there are too many bits. */
+/* Find summands k * digit in l, for the digits that settp_map_bit_digit_add recorded. For each bit j of such a digit, add the term k * 2^j * (bit j) to
+ * `term`. Return l without these summands, or SETTP_MAP_NONE if a number is too large, or if there are too many bits. */
 SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
                                           int64_t *constant, int *wide) {
   int i, j;

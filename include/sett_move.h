@@ -397,7 +397,7 @@ typedef struct settp_move_words {
   settp_move_word *word;
   int32_t *need; /* the elements that a lane lacks, each once; those of lane d begin at d * registers */
   int needs[SETT_MOVE_LANES_MAX];
-  int count, steps, regular; /* regular: 1 if lanes may also receive words from themselves */
+  int count, steps, regular; /* regular: 1 for a regular plan (see settp_move_items) */
 } settp_move_words;
 
 /* Compute for each element which lanes of a warp hold it, one bit per lane. */
@@ -932,7 +932,7 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
     for (k = 0; k < threads; ++k) lane[i * threads + k] = k % work->lanes;
   for (warp = 0; warp < b->warps; ++warp) settp_move_write(work, &all[warp], warp, lane, sent, got);
   for (r = 0; r < b->registers; ++r) uniform[r] = (unsigned char)settp_move_uniform(work, held, r);
-  /* a regular plan also moves values that the thread itself has, except to registers that have one source register in all threads */
+  /* a regular plan also moves values that are already in the thread (held), except to registers that all threads copy from the same register */
   for (i = 0; i < room; ++i) {
     int regular = all[i / b->registers / work->lanes].regular && !uniform[i % b->registers];
     own[i] = got[i] >= 0 && regular ? -1 : held[i];

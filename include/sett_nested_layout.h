@@ -469,9 +469,9 @@ SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *lay
 /* Return a layout of rank count. Dimension i of the result is dimension map[i]; if map[i] is -1, dimension i has size 1. Dimensions may be missing in
  * map. A dimension may occur twice only if it is not distributed over threads or subgroups, because the strides would overlap. */
 SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
-/* Return the layout of a value that loops compute from operands. Loop result[i] indexes dimension i of the value. Operand i has the layout layouts[i];
- * loop maps[i][d] indexes its dimension d, or no loop does if maps[i][d] is -1. The function refuses if two operands distribute a loop differently, or
- * if a loop that indexes the value indexes no operand. Loop numbers are less than 24. */
+/* Return the layout of a value that loops compute from operands. Dimension i of the value is indexed by loop result[i]. Operand i has the layout
+ * layouts[i]; its dimension d is indexed by loop maps[i][d], or by no loop if maps[i][d] is -1. The function refuses if two operands distribute a loop
+ * differently, or if a loop that indexes the value indexes no operand. Loop numbers are less than 24. */
 SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result);
 /* Return the layout for another shape in which every thread holds the same elements, by row-major number. Slots keep their order if each digit can
@@ -712,7 +712,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
   refused = settp_nested_enough(&s, subgroups, SETT_NESTED_ERROR_SUBGROUPS);
   if (!refused.error) refused = settp_nested_enough(&t, threads, SETT_NESTED_ERROR_THREADS);
   if (refused.error) return refused;
-  /* each subgroup has all combinations of thread digits, so the machine is large enough */
+  /* if all thread digits fit in a subgroup, or there are no subgroup digits, the tests above are enough */
   if (t.period <= subgroup_size || s.count == 0) return *layout;
   /* merge the digits of subgroups and threads into one list, as digits of the thread's number in the workgroup */
   while (i < s.count || j < t.count) {

@@ -2006,7 +2006,7 @@ SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, cons
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, result));
 }
 
-/* Return (tile, rest) for each mode that has a tiler. */
+/* Replace each mode that has a tiler by the pair (tile, rest). */
 SETT_INLINE sett_notation_mode settp_notation_divide(settp_notation_work *work, const sett_notation_mode *a,
                                                      const sett_notation_mode *tiler) {
   sett_notation_mode result = *a, *modes;
@@ -2266,8 +2266,8 @@ SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the longest n:1 with a(inverse(i)) = i for all i < n. At most 65536 points are tested. If n covers some leaves of `inverse` completely, it is
- * rounded down to a multiple of their size, so that `inverse` composed with n:1 is a layout. */
+/* Return the layout n:1 with the largest n such that a(inverse(i)) = i for all i < n. At most 65536 points are tested. If n covers some leaves of
+ * `inverse` completely, it is rounded down to a multiple of their size, so that `inverse` composed with n:1 is a layout. */
 SETT_INLINE sett_notation_mode settp_notation_agreeing(settp_notation_work *work, const sett_notation_mode *a,
                                                        const sett_notation_mode *inverse) {
   settp_notation_flat flat, back;
@@ -4800,7 +4800,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   }
   result.width <<= vectors;
   used = vectors;
-  /* if a word of a bank is larger than a vector, fill it: first with bits of adjacent lanes, then with any bits */
+  /* if a word of a bank is larger than a vector, fill the word: first with bits of adjacent lanes, then with any bits */
   for (i = 0; i < lane_count[0] + total && ((int64_t)bits << used) < 32; ++i) {
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;

@@ -1031,8 +1031,7 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
  * the longest steps in both layouts. The leaves of an axis are taken from the most major on, so that a piece is one interval of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   int64_t
-      /* for each axis, the divisor of the last leaf that was taken, or 0; the next leaf of the axis must have a div * mod that is equal to this
-       * divisor */
+      /* for each axis, the divisor of the leaf that was taken last (0: none yet); the next leaf of the axis must have this number as its div * mod */
       end[SETT_TILE_MAX_RANK];
   int64_t bytes = plan->span / 8 * plan->to_bits + plan->span % 8 * plan->to_bits / 8, least = bytes / 256;
   unsigned char out[SETTP_RELAYOUT_LEAVES];

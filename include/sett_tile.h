@@ -975,8 +975,8 @@ SETT_PUBLIC sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_p
 /* Return the fraction (0 to 1) of the positions that hold no element; for a split array, the fraction in its largest part. Return 0 if there are no
  * positions, and SETT_TILE_UNKNOWN if the number of positions is unknown. */
 SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
-/* Return byte and bits of the element at a position of the array. Byte 0 is the first byte of the array, behind the M bytes. Byte and bits are
- * SETT_TILE_UNKNOWN if elements have no size. The position is not checked. */
+/* Return the byte and the bits of the element at a position of the array. Byte 0 is the first byte of the array; M(n) bytes before it are not counted.
+ * Byte and bits are SETT_TILE_UNKNOWN if elements have no size. The position is not checked. */
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
 /* Return 1 + the last position that holds an element, or 0 for an empty array. A copy may end there if it may leave out trailing padding. In a
  * coupled layout (see PLANS), only the last 16384 positions before the padding of L(n) are searched. Return SETT_TILE_UNKNOWN if none of them holds

@@ -131,7 +131,7 @@ struct sett_copy {
 struct sett_thread_copies {
   uint64_t block;
   bool unfenced; // true if copies have arrived that a wgmma would miss without a fence
-  bool late;     // true if `unfenced` was true at the last barrier: a fence after it comes too late for other threads
+  bool late;     // true if `unfenced` was true at the last barrier, so that a fence comes too late for other threads
   int copies, groups, group[SETT_COPIES];
   sett_copy copy[SETT_COPIES];
 };

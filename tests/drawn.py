@@ -33,9 +33,9 @@ OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "
 ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SETT_TARGET", "opencl,c,cuda-on-cpu").split(",")
                                for device in OF_TARGET[target]]
 
-# The schedules for CPUs with vectors, which are the only ones in `ninja test`. The kernels in C and in OpenCL differ in
-# few words. So `ninja test` runs some of the named cases for C only; of the drawn cases it runs the first batch for
-# OpenCL and the second for C.
+# CPUs with vectors. `ninja test` uses no other schedules. The kernels in C and in OpenCL differ in few words, so `ninja
+# test` runs some of the named cases for C only. Of the drawn cases, it runs the first batch for OpenCL and the second
+# for C.
 ON_CPUS = [pair for pair in ON if pair[1] in ("pocl-cpu", "cpu")]
 
 

@@ -302,9 +302,9 @@ class Form:
                 **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def unbroken(self, index: str) -> Optional[Runs]:
-        """Return rows within which a map has a constant stride along the lanes, although the stride across the end of a
-        row differs. Return None if the stride is constant everywhere, if there are no such rows, or if a row is shorter
-        than the lanes of a register. index: a map of the function's index.
+        """Return rows such that a map has a constant stride along the lanes within each row, but another stride across
+        the end of a row. Return None if the stride is constant everywhere, if there are no such rows, or if a row is
+        shorter than the lanes of a register. index: a map of the function's index.
         """
         if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
             or self.stride(self.mapped(index), "lane")[0] is not None):

@@ -428,8 +428,8 @@ def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[
 
 
 def load_map(schedule: ContractionGpuSchedule, operand: int, along: bool, run: int) -> str:
-    """Return the map (thread, pass) -> (line, step): the first element, in the tile, that a thread loads in a pass. A
-    line is a row of the left operand or a column of the right operand, a step is an index along the sum. run: the
+    """Return the map (thread, pass) -> (line, step) to the first of the tile's elements that a thread loads in a pass.
+    A line is a row of the left operand or a column of the right operand. A step is an index along the sum. run: the
     number of steps of one line that adjacent threads load together, if the operand is contiguous along the sum.
     """
     tile, vec, threads = schedule.block, schedule.loads[operand], schedule.threads

@@ -299,9 +299,9 @@ def is_across(axis: Axis, side: int) -> bool:
 
 
 def blocks_of(axis: Axis, context: Context) -> FftBlocks:
-    """Return the numbers of rows and threads of a block. There are enough rows to give work to the threads and, if
-    adjacent rows are adjacent in memory, to fill whole cache lines. If the device would have too few blocks, there are
-    fewer rows, but enough for a sector of a cache line.
+    """Return the numbers of rows and threads of a block. A block has enough rows to give work to its threads and, if
+    adjacent rows are adjacent in memory, to fill whole cache lines. If that leaves too few blocks for the device, a
+    block has fewer rows; adjacent rows then fill at least a sector of a cache line.
     """
     device, pair = context.device, 2 * axis.bytes
     numbers = device.fft_gpu

@@ -620,13 +620,13 @@ class RowsCpuWriter:
         return Grid(self.nest.name, self.sweep, self.index_type, groups, self.writers[0].of_thread)
 
     def scratch_shapes(self) -> "List[Shape]":
-        """Return the shapes of the scratch buffers for the parts of columns."""
+        """Return the shapes of the scratch buffers for the partial totals of the columns."""
         parts = math.prod(size for _, size in self.writers[0].coordinates())
         return [array_shape(self.columns[hero].dtype, (parts, self.column_writer(member, parts).results))
                 for member in self.nest.columns for hero in member.heroes]
 
     def kernels(self, between: "List[Buffer]") -> "List[Kernel]":
-        """Return the kernels. between: the scratch buffers for the parts of columns."""
+        """Return the kernels. between: the scratch buffers for the partial totals of the columns."""
         d, nest, sweep = self.context.target, self.nest, self.sweep
         first = self.writers[0]
         counts = first.coordinates()

@@ -77,8 +77,8 @@ class InOrder(Schedule):
     updates_prefetch: int = 0
     prefetch_bytes: int = 0
     line: int = 1
-    # Signed types: a C compiler may assume that sums of signed integers do not wrap, and sees that a loop's accesses
-    # are contiguous.
+    # The types are signed, because a C compiler may assume that signed sums do not wrap. So it sees that a loop's
+    # accesses are contiguous.
     index_types = INDEX_TYPES[1:]
 
     def thread(self, nest: Scatter) -> "Thread":
@@ -783,8 +783,8 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
 
 
 def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
-    """Return two values: the dimension of the updates along which work-items share the result (None if its size is 1 or
-    if there is none), and the dimensions that count rows.
+    """Return two values. The first is the dimension of the updates along which work-items share the result; None if
+    there is none, or if it has size 1. The second value lists the dimensions that number the rows of the updates.
     """
     dims, across = nest.shape.dims, _update_dim(nest, form.dimension) if form.items > 1 else None
     rows = [k for k in range(len(dims)) if k not in nest.instruction.attributes["update_window_dims"]]
@@ -792,8 +792,8 @@ def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
 
 
 def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
-    """Return the updates of the later row that is prefetched, as a list of one `Thread`. Return an empty list if
-    nothing is prefetched.
+    """Return the map from an update to the update of a later row that is prefetched with it, as a list of one `Thread`.
+    Return an empty list if nothing is prefetched.
     """
     if not isinstance(form, InOrder) or not form.updates_prefetch:
         return []

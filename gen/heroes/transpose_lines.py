@@ -69,7 +69,7 @@ class Candidate:
 
 
 class TransposeLinesHero(Hero[Nest, Candidate]):
-    """The emitter (hero) of cache lines that are merged from successive tiles."""
+    """The emitter (hero) of transposes that store whole cache lines, each merged from two successive tiles."""
 
     name = "transpose"
     nest_class = Nest

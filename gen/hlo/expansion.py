@@ -132,8 +132,8 @@ class Expander:
 
 
     def call(self, rule: "Rule") -> Instruction:
-        """Put the ops that the rule adds into a new computation, and return a call of it. A single call then stands in
-        place of the op, and the entry has the same number of steps as before.
+        """Put the ops that the rule adds into a new computation, and return a call of it. As this one call replaces the
+        op, the entry has as many steps as before.
         """
         of = self.of
         computation = Computation(self._name(), line=of.line, col=of.col)

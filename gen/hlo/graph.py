@@ -469,9 +469,9 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """Return numbers for a check, which draws random indices for a scatter and sorts them. Return None if the indices
-    need not be sorted (the text does not promise it), or if the check cannot sort them, for example because they are
-    not a parameter.
+    """Return the numbers that a check needs to draw sorted random indices for a scatter. Return None if the indices
+    need not be sorted, because the text does not promise it. Also return None if the check cannot sort them, for
+    example because they are not a parameter.
 
     The numbers are: the distance in memory between the components of an index; the number of components; and for each
     dimension of the operand that an index selects, in order, the number of the component that selects it.

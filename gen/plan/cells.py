@@ -29,8 +29,9 @@ class Cell(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Evenly spaced positions (places) of a window at which the same elements of the window (taps) cover elements of a
-    base with holes. At these places, the taps form a window over the base without its holes.
+    """A set of positions (places) of a window over a base with holes. The places are evenly spaced. At all of them, the
+    same elements of the window (taps) are above elements of the base. These places and taps form a window over the base
+    without its holes.
 
     first: the first place.
     places: the number of places.

@@ -415,9 +415,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
 
 
 def single_position(nest: Nest) -> str:
-    """Return the map to the position in memory of the element of `single` that is multiplied. The map is from a
-    position of the result and the variables of the sum. Return "" unless the nest is a single product whose operands
-    are in buffers.
+    """Return the map from a position of the result and the variables of the sum to a position in memory: that of the
+    element of `single` that is multiplied. Return "" unless the nest is a single product whose operands are in buffers.
     """
     found = _products(nest)
     if len(found) != 1 or len(nest.partition.roots) > 1:

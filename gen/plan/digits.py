@@ -145,9 +145,9 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Return true if each array either stores rows contiguously, or interleaves n rows, so that n elements, one of each
-    row, fill a 32-bit word. n must be 2 or 4, and the length of a row a multiple of 16 elements. lines: true if the
-    length must be a multiple of 16 n elements; a contiguous row is then whole cache lines.
+    """Return true if each array stores its rows contiguously, or interleaves n rows in 32-bit words. A word then has
+    one element of each of the n rows. n must be 2 or 4, and the length of a row a multiple of 16 elements. lines: true
+    if the length must be a multiple of 16 n elements, so that contiguous rows are whole cache lines.
     """
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(

@@ -424,7 +424,8 @@ def _conjuncts(condition: Computation) -> "List[Value]":
 
 
 def asked_of(condition: Computation) -> "Optional[Asked]":
-    """Return the part of the condition that depends on all elements; None if there is none."""
+    """Return the part of a loop's condition that combines a predicate of all elements; None if there is no such part.
+    """
     return next((asked for asked in map(_asked, _conjuncts(condition)) if asked), None)
 
 

@@ -82,7 +82,7 @@ class Nest:
         return read.source if plain and read.map == partition.entry.index else None
 
     def mapped(self) -> "List[str]":
-        """Return the lines that `gen explain` prints about maps that are not in the partition."""
+        """Return the lines that `gen explain` prints about those maps of the nest that are not in its partition."""
         return []
 
 

@@ -558,7 +558,9 @@ class Partition:
         self._compute(instruction, function.body, function.index)
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """Return true if a value may be computed where it is used: in a region that is not nested too deeply."""
+        """Return true if a value may be computed in the region that uses it, because this region is not nested too
+        deeply.
+        """
         return region.depth < MOST_REGIONS
 
     def _compute(self, instruction: Instruction, region: Region, index: str) -> None:

@@ -320,8 +320,8 @@ def _bitcast(of: Shape, to: Shape) -> str:
 
 
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
-    """Return the map from an index of `space` to the index of its row. The index of a row lacks the dimensions `gone`.
-    If `kept`, return the map to the first index of `space` in the row.
+    """Return the map from an index of `space` to the index of its row, which lacks the dimensions `gone`. If `kept`,
+    the map keeps these dimensions and sets their indices to 0.
     """
     names = [f"i{k}" for k in range(len(space.dims))]
     renamed = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]

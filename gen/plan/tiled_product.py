@@ -146,8 +146,8 @@ class TiledProduct(StridedProduct):
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:
-        """Return the map (batch, group)[vec] -> (value of a `Condition`'s sum at the first element of a line). A line
-        is a row of the first operand or a column of the second. A group is `vec` adjacent lines.
+        """Return the map (batch, group)[vec] -> (sum of a `Condition`, at the first element of a line). A line is a row
+        of the first operand or a column of the second. A group is `vec` adjacent lines.
         """
         condition = self.conditions[number]
         return self._of_lines(condition.operand, vec, condition.first, Inside(number))

@@ -185,8 +185,8 @@ class _Buffers:
         here = {b: n for n, b in enumerate(numbers)}
         ends = sorted({lives[b].end for b in numbers})
         begins = sorted({lives[b].begin for b in numbers})
-        # For each end of a buffer, the step of the last begin before that end. The buffers that are alive in any other
-        # step are also alive in one of these.
+        # For each end of a buffer, the last step before it in which a buffer begins. All buffers that are alive in some
+        # other step are also alive together in one of these steps.
         sections = sorted({begins[bisect.bisect_left(begins, end) - 1] for end in ends})
         self.numbers = numbers
         self.sizes = [sizes[b] for b in numbers]

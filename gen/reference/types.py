@@ -64,8 +64,8 @@ def from_double(call: Calls, dtype: str, text: str) -> str:
 
 
 class SmallFloat:
-    """A float type of at most 8 bits: its values, the midpoints between its finite values, the name of the C function
-    that rounds a double to it, and the function's arguments after the midpoints.
+    """A float type of at most 8 bits: its values, the midpoints between its finite values, and the C function that
+    rounds a double to it, with those arguments that follow the midpoints.
     """
 
     def __init__(self, dtype: str) -> None:

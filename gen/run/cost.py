@@ -125,8 +125,8 @@ def operations_of_iteration(loop: Instruction) -> int:
 def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
     """Return the cost of all calls of a program.
 
-    traced: the traced program, if there is one. Its results need memory too. The reference of the whole program then
-        runs in addition to the references of the calls.
+    traced: the program that returns the results of all calls (gen/program/trace.py), if the check runs it. Then memory
+        must also hold these results, and the reference of the whole program runs in addition to those of the calls.
     """
     if program.is_one and not traced:
         return cost(program.whole)

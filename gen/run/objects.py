@@ -218,7 +218,7 @@ class ComparedCall(NamedTuple):
 class Compared:
     """The way in which a program is compared: with a reference and an error bound, or by a proof that replaces both.
 
-    traced: the name of the traced program, which runs `calls` of `fusions`
+    traced: the name of the program that makes the calls in `calls` and returns all their results
     limited, cut: see gen/run/harness/fusion.h
     """
 

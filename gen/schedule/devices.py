@@ -332,8 +332,8 @@ class GpuTile(NamedTuple):
 
 @dataclass(frozen=True)
 class ContractionGpuNumbers:
-    """Numbers for products in tiles of shared memory. The tiles are measured on an NVIDIA H200; the other numbers are
-    chosen.
+    """Numbers for products in tiles of shared memory. The tiles are measured on an NVIDIA H200. The other numbers are
+    chosen, not measured.
     """
 
     # Tiles, by bytes of an accumulator (throughput of f32 4096x4096x4096: 41.8 TFLOP/s; with 16 steps at once 37.0;
@@ -486,12 +486,12 @@ class ContractionCpuNumbers:
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
-    # Units and steps of a panel of groups that a work-item copies. `panel_of_groups` is for products with at least
-    # `wide_groups` units in a row: these have many work-items although the panels are wide (bf16 64x4096x4096, 2
-    # threads: 2.3 ms; with 4 units and 256 steps 3.0 ms). Other panels have up to `line_steps` steps and at most
-    # `panel_bytes`, so that they stay in L1. But they have at least one cache line of each row of the operand (2
-    # threads, with one cache line and with two: bf16 128x128x128 3.7 and 4.9 us, 256x256x256 22 and 20 us, 512x512x512
-    # 144 and 161 us).
+    # Sizes of the panels to which work-items copy groups of narrow numbers. `panel_of_groups` (units, steps) is for
+    # products with at least `wide_groups` units in a row: these have many work-items although the panels are wide (bf16
+    # 64x4096x4096, 2 threads: 2.3 ms; with 4 units and 256 steps 3.0 ms). Other panels have up to `line_steps` steps
+    # and at most `panel_bytes`, so that they stay in L1. But they have at least one cache line of each row of the
+    # operand (2 threads, with one cache line and with two: bf16 128x128x128 3.7 and 4.9 us, 256x256x256 22 and 20 us,
+    # 512x512x512 144 and 161 us).
     panel_of_groups: Tuple[int, int] = (8, 128)
     panel_bytes: int = 32 << 10
     line_steps: int = 256

@@ -316,7 +316,8 @@ static void runtimes(void) {
   check(!strcmp(text, "(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 6]"), "a parameter stays");
   check(set[0].count == 1 && set[0].first->runtimes == 1 && set[0].first->runtime[0].operand == 101,
         "and says where it is read");
-  /* a dynamic slice of a call, where the call makes the dynamic slice above: the call's runtime variable comes first */
+  /* a dynamic slice of the result of a call whose computation is the dynamic slice above: the call's runtime variable
+   * comes first */
   whole[0] = set[0];
   memset(values, 0, sizeof values);
   memset(edge, 0, sizeof edge);

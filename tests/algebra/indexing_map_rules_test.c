@@ -79,7 +79,7 @@ static void quotients(void) {
       law(R6, 1, v == -Q(c - 1 - b, c));
       law(R9, c % 2 == 0, c % 2 || v + Q(b + c / 2, c) == Q(b, c / 2));
       EACH(a, -20, 20) {
-        int64_t q = v - a; /* v - a is a quotient with the divisor c, and so is its negation */
+        int64_t q = v - a; /* both q and -q are quotients by c */
         law(R11, 1, q == Q(b - c * a, c) && -q == Q(c * a - b + c - 1, c));
       }
       EACH(x, -9, 9)

@@ -79,7 +79,7 @@ def check_operands(case: dict[str, Any], lines: list[Line]) -> None:
     direction = "output->operand" if forward else "operand->output"
     directions = (f"physical {direction}",) if case["physical_layout"] else (direction,)
     for expected in case.get("expect_operands") or []:
-        operand = expected["operand"] if forward else None  # from operand to output, XLA numbers the outputs but `sett` the operands, so numbers are not compared
+        operand = expected["operand"] if forward else None  # from operand to output, XLA numbers the outputs and `sett` the operands: these are not compared
         found = maps(lines, case["target"], directions, operand)
         for text in expected["maps"] if "maps" in expected else [expected["map"]]:
             text = WRONG.get((case["name"], expected["operand"]), text)

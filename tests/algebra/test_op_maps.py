@@ -454,7 +454,7 @@ def test_dot() -> None:
         for operand in range(4):
             given = {f"in{k}": shape_ for k, shape_ in enumerate(shapes + scales)}
             if operand < 2:
-                # nothing is read if a contracted dimension or a free dimension of the other operand has size 0
+                # an operand is not read if a contracted dimension has size 0, or a free dimension of the other operand
                 check_pairs(op("dot", operand, out=out, in0=shapes[0], in1=shapes[1], **lists), out, pairs[operand])
 
                 def factor(index: Index, at: Index, operand: int) -> Optional[Index]:

@@ -504,8 +504,8 @@ def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: P
 
 
 def few_rows(seed: int, sums: bool) -> str:
-    """Return a product of few rows. If `sums`, its lanes have separate sums; otherwise its tiles convert narrow types.
-    Seeds from `seed` on are tried until one gives such a product.
+    """Return a product of few rows. If `sums`, its lanes must have separate sums; otherwise its tiles must convert
+    narrow types. The product is drawn from the first seed, from `seed` on, that gives such a product.
     """
     types = [("f32", "f32", "f32"), ("f64", "f64", "f64")] if sums else [
         (a, b, c) for a, b in itertools.product(("f32", "bf16", "s8", "u8"), repeat=2) for c in ("f32", "bf16")]

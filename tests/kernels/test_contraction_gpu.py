@@ -419,7 +419,7 @@ WARPGROUP_TILES = DEVICES["sm_90a"].contraction_gpu.warpgroup_tiles
 
 
 def one_tile(monkeypatch: pytest.MonkeyPatch, tile: GpuTile, most_parts: int = 32) -> None:
-    """Use schedules that tile every product for warpgroups with this tile."""
+    """Use schedules in which `tile` is the only tile for warpgroups, and every product uses it."""
     device = DEVICES["sm_90a"]
     numbers = replace(device.contraction_gpu, warpgroup_tiles=(tile,), most_parts=most_parts)
     monkeypatch.setitem(schedule.DEVICES, "sm_90a", replace(device, shared_tiles=SharedTiles(1, 1), contraction_gpu=numbers))

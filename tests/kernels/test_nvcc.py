@@ -129,8 +129,8 @@ def test_every_file(whose: str, device: str, tmp_path: Path) -> None:
 
 
 def test_a_long_chain(tmp_path: Path) -> None:
-    """A long chain of ops compiles quickly. In a C++ template nvcc would insert the value of a constant at each place
-    that reads it.
+    """nvcc compiles a long chain of ops quickly. To this end, variables in C++ templates are not const: nvcc would
+    insert the expression of a const variable at each place that reads it.
     """
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")

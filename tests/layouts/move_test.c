@@ -100,8 +100,8 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
   for (;;) {
     int rest[4][4], choices[4], choose[4] = {0, 0, 0, 0};
-    /* rest[d]: for each word that lane d can receive, the set of elements that lane d still needs afterwards. A word
-     * that is no better than an earlier word is left out. */
+    /* rest[d] has an entry for each word that lane d can receive: the set of elements that lane d then still needs.
+     * Words that are no better than an earlier word have no entry. */
     for (d = 0; d < 4; ++d) {
       int j;
       choices[d] = 0;

@@ -197,7 +197,7 @@ static double own_turn(const struct rotation *r, struct rival *rival)
   return took < 0 ? took : turn(r, rival, rival->calls);
 }
 
-/* Returns the shortest of three turns, because other processes may disturb some of them. */
+/* Returns the least time of three turns, because other processes may disturb some turns. */
 static double least_of_three(const struct rotation *r, struct rival *rival)
 {
   double least = INFINITY;
@@ -424,9 +424,9 @@ static double best_turn(const struct rival *rival)
   return best;
 }
 
-/* Stops timing a copy or a read whose best turn is slower than the best turn of the fastest copy or read by more than
- * `factor`. Stops timing a library whose best turn is slower or faster than the kernel's by more than `factor`. The
- * best turn decides, because the first turns of a library may take several times as long as later ones. */
+/* Stops timing a copy if its best turn takes more than `factor` times as long as that of the fastest copy; reads
+ * likewise. Stops timing a library if its best turn and the kernel's differ by more than this factor. The best turn
+ * decides, because the first turns of a library may take several times as long as later ones. */
 static void rest(struct rival *rivals, int count, double factor)
 {
   const struct rival *copy = fastest(rivals, count, is_copy), *read = fastest(rivals, count, is_read);
