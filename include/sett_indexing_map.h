@@ -10446,8 +10446,8 @@ SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *
 }
 
 /* If the form of an equation is k * A + B with B in [b, b + k - 1], then A = floor((value - b) / k) and B = value - k * A. These two equations
- * replace it. With effort 1, B may also contain a remainder F - c * q with q = floor(F / c) (settp_map_try_seeds). The split by the first possible
- * weight k may then lead nowhere, so all weights are tried, and the old equation stays. */
+ * replace it. With effort 1, B may also contain a remainder F - c * q with q = floor(F / c) (settp_map_try_seeds). Not every weight k then
+ * leads to a solution, so all possible weights are tried, and the old equation stays. */
 SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effort) {
   enum { SETTP_MAP_MOST_WEIGHTS = 48 };
   settp_map_engine *e = s->e;
@@ -12401,7 +12401,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
       if (answer.yes || answer.no) points = 0; /* the answer is known, so no point is tested */
     }
-    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* with points = 0, `point` may already be a witness */
+    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* only if points are tested: otherwise, `point` may be a witness */
     for (round = 0; points && (points <= SETTP_MAP_MOST_POINTS || round < SETTP_MAP_MOST_SAMPLES); ++round) {
       if (settp_map_differs_at(simple, given, point, values)) {
         answer = settp_map_no("they differ");

@@ -1253,9 +1253,9 @@ SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_neste
   return 1;
 }
 
-/* Return 1 if a digit is the same function of the id in both layouts. This needs equal strides. A stride of 0 means that the digit is always 0; other
- * digits need equal tiles, too. One step of the digit is then equally many indices in both layouts, because they have the same size and the same
- * runs. */
+/* Return 1 if a digit is the same function of the id in both layouts. If both strides are 0, the digit is always 0 in both. Otherwise, the strides and
+ * the tiles must be equal. One step of the digit is then the same number of indices in both layouts, because the layouts have the same size and the
+ * same runs. */
 SETT_INLINE int settp_nested_same_digit(const sett_nested_layout *a, const sett_nested_layout *b, int level, int d) {
   int stride = level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE;
   if (a->field[stride][d] != b->field[stride][d]) return 0;

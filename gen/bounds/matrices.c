@@ -178,8 +178,8 @@ static inline int qr_error_real(const real *a, const real *out, const real *tau,
     for (int64_t i = 0; i < m; ++i) sum += (double)a[i * n + j] * (double)a[i * n + j];
     norm[j] = sqrt(sum);
   }
-  /* Until the end, te[j] is the possible change of an element in row j of R, divided by the length of the element's
-   * column. */
+  /* Until the end of the function, te[j] bounds the change of each element in row j of R, divided by the length of the
+   * element's column. */
   for (int64_t j = 0; j < k; ++j) {
     for (int64_t i = j; i >= 0; --i) {
       double sum = i == j;

@@ -126,7 +126,7 @@ class Meaning(Walk):
 
     def _with(self, result: Value, of: "Any", mark: int) -> Value:
         """Return a value with the expression `of`. The value may contain atoms that stand for unknown integers. Record
-        the expression for such atoms, too, if their number is above `mark`.
+        `of` for those that were made after `_mark` returned `mark`, too.
         """
         if isinstance(result, Number):
             assert isinstance(of, Expression)

@@ -629,8 +629,8 @@ class BlockWriter(reduction.ReductionWriter):
 
     def cell_map(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> "Tuple[str, Box]":
         """Return a map to positions in shared memory, and the bounds of its variables. The variables are the thread,
-        those in `more`, and `vec`, the number of a slot (an accumulator of a thread). text: the position among the
-        values of one slot, as a map expression.
+        those in `more`, and `vec`, the number of a slot (an accumulator of a thread). text: a map expression for the
+        position among the values of one slot.
         """
         box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())

@@ -17,7 +17,7 @@ _PARTS = {"c64": "f32", "c128": "f64"}
 
 
 def without_complex_matrices(module: Module) -> None:
-    """Replace each op on complex matrices that has a real form by a call of that form."""
+    """Replace each cholesky and triangular-solve of complex matrices by a call of a computation on real matrices."""
     names = {computation.name for computation in module.computations}
     for op in [i for computation in module.computations for i in computation.instructions]:
         first = op.shape.leaves()[0] if op.shape.leaves() else op.shape

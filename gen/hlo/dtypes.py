@@ -167,8 +167,8 @@ def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
         return max(0, rounded) if rounded <= largest_finite(dtype.name) else _overflow(dtype)
     exponent = max(exponent, 1 - dtype.bias)
     steps = round(value / Fraction(2) ** (exponent - dtype.mantissa))
-    # The leading bit of `steps`, which the format does not store, adds 1 to the exponent field. Therefore the field is
-    # 1 smaller before the sum.
+    # The format does not store the leading bit of `steps`. In the sum below, this bit adds 1 to the exponent field, so
+    # the field is 1 smaller before.
     pattern = ((exponent + dtype.bias - 1) << dtype.mantissa) + steps
     return pattern if pattern <= largest_finite(dtype.name) else _overflow(dtype)
 

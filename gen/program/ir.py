@@ -33,7 +33,7 @@ class Call:
 
     operands, results: the arrays of the fusion's parameters and results, with tuples flattened. An operand is None if
         the fusion does not read it.
-    kept: for each scratch buffer that is an array of the program, by the buffer's index, this array.
+    kept: for the index of each scratch buffer that is an array of the program: this array.
     """
 
     fusion: Fusion

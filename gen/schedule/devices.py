@@ -287,8 +287,8 @@ class SharedTiles(NamedTuple):
     vector_steps: minimum number of multiplications of a product by a vector, which becomes a reduce.
     few_bytes: maximum bytes of an element for which a convolution's input is stored with contiguous features.
     phases: maximum number of phases of a convolution whose input is dilated; each phase is a kernel. At all positions
-        of a phase, the same elements of the window meet elements of the input; the other ones meet the holes between
-        them.
+        of a phase, the same elements of the window lie on elements of the input; the other ones lie on the holes
+        between them.
     """
 
     least_steps: int = 4096

@@ -388,7 +388,9 @@ def main() -> int:
 
 
 def summary(every: "Sequence[Judged]", seconds: float) -> int:
-    """Print the numbers of mutants by change and verdict, and how many mutants with a fault are refuted. Return the exit status."""
+    """Print the number of mutants by change and verdict, and of those with a fault that are refuted. Return the exit
+    status.
+    """
     meant = {True: " (semantics of the unchanged kernel proved)", None: " (without semantics)",
              False: " (semantics of the unchanged kernel not proved)"}
     by = collections.Counter((judged.change, judged.verdict + ("" if judged.change in FAULTS else meant[judged.meant]))

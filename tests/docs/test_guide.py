@@ -137,8 +137,9 @@ def test_interface() -> None:
 
 
 def as_printed(shown: str, printed: str) -> "List[str]":
-    """Return a list with the first line of `shown` that does not follow in `printed`, or else the lines of `printed`
-    after the end of `shown`; [] if there are none. In `shown`, `...` stands for any lines, ` ..` for the rest of a line.
+    """Return the lines in which `shown` and `printed` differ; [] if there are none. They are the first line of `shown`
+    that does not follow in `printed`, or else the lines of `printed` after the end of `shown`. In `shown`, `...` stands
+    for any lines, ` ..` for the rest of a line.
     """
     lines, at, gap = printed.rstrip("\n").split("\n"), 0, False
     for line in shown.rstrip("\n").split("\n"):
