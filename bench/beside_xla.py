@@ -78,8 +78,8 @@ HEADING = [cells(*(name for name, _ in COLUMNS)), "|".join(["", *("-" * (width +
 
 
 def means(rows: Sequence[bench.Row]) -> List[str]:
-    """Return the lines with the geometric means of the speedups over XLA:CPU, then a line for each kernel that is slower
-    than XLA:CPU.
+    """Return the lines with the geometric means of the speedups over XLA:CPU, then a line for each kernel that is
+    slower than XLA:CPU.
     """
     timed = [row for row in rows if of_xla(row)["status"] == "PASS"]
     products = [row for row in timed if row["matrix_products"]]

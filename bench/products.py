@@ -38,7 +38,7 @@ from gen.targets.tools import c_compiler
 
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}
 TYPES = {"f32": 0, "f64": 1, "bf16": 2, "s8": 3, "u8": 4, "s32": 5}
-FEW = 16    # products and convolutions with fewer operations per byte are limited by reading memory
+FEW = 16    # products and convolutions with fewer operations per byte than this are limited by reading memory
 FEW_BYTES = 1 << 18    # minimum number of bytes that each thread of the sum reads
 DIMS = ctypes.c_int64 * 12
 

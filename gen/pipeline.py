@@ -275,8 +275,8 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
            excess: bool) -> "Tuple[List[Choice[Any, Any]], Context]":
-    """Choose a hero, a schedule and an index type for each nest of a fusion. Return these choices and the context, which
-    has the buffers between the fusion's kernels. No C code is written yet.
+    """Choose a hero, a schedule and an index type for each nest of a fusion. Return these choices and the context,
+    which has the buffers between the fusion's kernels. No C code is written yet.
     """
     nests = plan.nests
     between = {root.buffer for nest in nests for member in nest.undivided()
@@ -392,7 +392,7 @@ def write(path: Path, content: "Union[str, bytes]") -> None:
         with jobs.replacing(path) as name:
             Path(name).write_bytes(data)
     except OSError as error:
-        # name the file itself, because a user does not know the temporary file
+        # the error names the file, not the temporary file, which the user does not know
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 

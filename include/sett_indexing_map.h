@@ -3345,7 +3345,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, 
   r = settp_map_interval_meet(r, settp_map_interval_op(op, p, q));
   x = settp_map_lin_mix(e, x, 1, y, 1, 0);
   if (x < 0) return r;
-  p = settp_map_lin_interval(e, x); /* two times the minimum is at most the sum of both sides */
+  p = settp_map_lin_interval(e, x); /* min(x, y) <= (x + y) / 2 <= max(x, y) */
   if (op == SETTP_MAP_MIN && p.hi != INT64_MAX && settp_map_floor(p.hi, 2) < r.hi) r.hi = settp_map_floor(p.hi, 2);
   if (op == SETTP_MAP_MAX && p.lo != INT64_MIN && settp_map_ceil(p.lo, 2) > r.lo) r.lo = settp_map_ceil(p.lo, 2);
   return r;
@@ -5401,8 +5401,8 @@ typedef struct settp_map_lattice {
   int leaves, meets;
 } settp_map_lattice;
 
-/* N2: add a minimum to a lattice. If one of two minima has all leaves of the other, only the one with fewer leaves stays, because it is never smaller
- * than the other. Return 0 if there are too many minima. */
+/* N2: add a minimum to a lattice, which is a maximum of minima. A minimum that has all leaves of another one is never larger, so it is left out. Return
+ * 0 if there are too many minima. */
 SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
   int i, n = 0;
   for (i = 0; i < x->meets; ++i)
@@ -10803,7 +10803,7 @@ SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, i
   return found;
 }
 
-/* Return the map on a smaller box at its lowest corner, of at most SETT_MAP_POINTS_MAX / 4 points. */
+/* Return the map restricted to the lowest corner of its box: a box of at most SETT_MAP_POINTS_MAX / 4 points. */
 SETT_INLINE sett_map settp_map_corner(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i, grown = 1;
   int64_t points = 1;

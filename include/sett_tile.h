@@ -2010,7 +2010,7 @@ SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whol
  * the weight of the next higher digit, or a bound of the index. Tiles change the list of dimensions; the index along each entry of the list is a sum
  * of digit * unit. The digits of an entry are a linked list, the most minor first. */
 typedef struct settp_tile_piece {
-  /* physical index of the dimension; if * joined several dimensions, that of the last; -1 if the digit was merged into another digit */
+  /* physical index of the dimension; that of the last one, if several dimensions were joined by a tile size *; -1 if another digit contains this one */
   int32_t source;
   int32_t next; /* the next more major digit of the entry, or -1 */
   int64_t weight, limit, unit;

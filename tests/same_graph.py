@@ -47,8 +47,8 @@ def said(value: Any) -> str:
 
 
 def numbered(computation: Computation) -> "List[Any]":
-    """Return (instruction, numbers) for each instruction that the root needs, operands first. `numbers` has the
-    position of every instruction in this list.
+    """Return a list of pairs (instruction, numbers), one for each instruction that the root needs, operands first.
+    `numbers` is the same in all pairs: for each instruction, its position in the list.
     """
     assert computation.root is not None
     numbers: Dict[Instruction, int] = {}

@@ -668,8 +668,8 @@ class Walk:
         return Opaque(type, tuple(fields))
 
     def _kept_pointer(self, place: Address, at: Token) -> Value:
-        """Return the pointer at a place of an array of pointers. It is known if the array has exactly one store,
-        either at this place, or at an index that runs over the whole array.
+        """Return the pointer that an array of pointers has at `place`. Raise Unknown unless the array has exactly one
+        store, either at this place, or at an index that runs over the whole array.
         """
         assert place.memory is not None
         stores = list(self.pointers.get(place.memory, {}).values())

@@ -167,7 +167,7 @@ class Frame:
 # ---- accesses through tiles ----
 
 def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
-    """Return the writes, and the reads that no loop or guard contains, without repetition."""
+    """Return the accesses without repetition: all writes, and the reads that are outside of loops and guards."""
     partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
     split = position(space.sizes)
     accesses: Dict[Tuple[Buffer, str], DigitAccess] = {}

@@ -256,7 +256,7 @@ def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs:
 
 
 def _candidate(nest: Nest, group: "List[Nest]") -> bool:
-    """Return true if a nest may be a stage of a group, before its maps are checked."""
+    """Return true if a nest may be a stage of a group. The nest's maps are not checked here."""
     first = group[0]
     if not isinstance(first, Reduction) or not _plain(first) or not _plain(nest):
         return False

@@ -1,7 +1,7 @@
 """All numbers that depend on a device: one row for each class of devices, and a record of numbers for each hero, named
 like the hero's module. Heroes and plans take all such numbers from here.
 
-Numbers of CPUs are measured, unless a comment calls them chosen. bench/README.md ("What bounds each kernel" and the
+Numbers of CPUs are measured, unless a comment says they are not. bench/README.md ("What bounds each kernel" and the
 sections after it) has the figures of the kernels and of alternatives that were tried, on two cores of an Intel Xeon
 with AVX-512 and of an AMD EPYC. Numbers of GPUs are not timed (no GPU was at hand) unless a comment names one. They
 follow the hardware's documentation, so most classes of GPUs differ only in their number of multiprocessors.
@@ -103,10 +103,10 @@ SORT_COST = 20              # vector instructions for an element of a radix sort
 SHORT_SORT_COST = 6  # vector instructions for an element of short rows that are sorted together, one in each lane
 TOPK_COST = 0.5             # vector instructions for an element of topk's operand
 TOPK_KEPT_COST = 64         # vector instructions for an element of topk's result
-LOCAL_ARRAY = 4096          # chosen: maximum bytes of an array that is a local variable of a program's C function
+LOCAL_ARRAY = 4096          # not measured: maximum bytes of an array that is a local variable of a program's C function
 
-# chosen: maximum number of work-groups of a kernel that is inlined into the program's function, if it accesses local
-#     arrays
+# not measured: maximum number of work-groups of a kernel that is inlined into the program's function, if it accesses
+# local arrays
 LOCAL_GROUPS = 8
 UNROLLED_STATEMENTS = 8     # the loop over rows is unrolled if a step has at most this number of statements
 
@@ -482,7 +482,7 @@ class ContractionCpuNumbers:
     #     ms; blocks of 192 rows 22.4 ms, of 96 rows and 8 units 27.0 ms).
     # long_matrix_array: rows and units of a block for longer sums whose totals are in an array.
     matrix_chunk: int = 512
-    matrix_items: int = 16  # chosen: a work-item has more than `rows` rows only if there are this many work-items
+    matrix_items: int = 16  # not measured: a work-item has more than `rows` rows only if there are this many work-items
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
@@ -496,7 +496,7 @@ class ContractionCpuNumbers:
     panel_bytes: int = 32 << 10
     line_steps: int = 256
     wide_groups: int = 128
-    groups_items: int = 4               # chosen: minimum number of work-items of a product
+    groups_items: int = 4               # not measured: minimum number of work-items of a product
     # far_chunk: steps of a chunk if tiles prefetch the next chunk (3x3 convolutions, 1 thread, with prefetches and
     #     without: 98 pixels, 512 to 512 features 3.9 and 4.4 ms; 392 pixels, 256 to 256 features 3.6 and 4.1 ms).
     # far_rows: maximum number of rows for which tiles prefetch an operand of up to kept_bytes (gradient of 3x3 weights
@@ -571,12 +571,12 @@ class LoopCpuNumbers:
     chunks: int = 64                    # maximum number of steps of a work-item
     scalar_chunks: int = 4096           # maximum number of steps of a work-item if a step is one element
 
-    # chosen: vectors of fewer lanes than the device's may be used for at most this number of elements
+    # not measured: vectors of fewer lanes than the device's may be used for at most this number of elements
     few_elements: int = 1024
-    least_lanes: int = 4  # chosen: minimum number of lanes of vectors that have fewer lanes than the device's
+    least_lanes: int = 4  # not measured: minimum number of lanes of vectors that have fewer lanes than the device's
 
-    # chosen: minimum estimated speedup for vectors of fewer lanes. Later loads of full vectors wait for stores of fewer
-    #     lanes.
+    # not measured: minimum estimated speedup for vectors of fewer lanes. Later loads of full vectors wait for stores of
+    # fewer lanes.
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group if a step is one element
     scalar_elements: int = 4096  # minimum number of elements for such groups; with fewer, a group is one work-item
@@ -749,15 +749,15 @@ class ReductionCpuNumbers:
     # for vectors that cover several rows of few columns: maximum number of vectors until a vector begins at the first
     # column again
     column_period: int = 25
-    stream_vectors: int = 64            # chosen: minimum number of vectors of a row that is read in streams
+    stream_vectors: int = 64            # not measured: minimum number of vectors of a row that is read in streams
 
-    # chosen: vectors cover several rows of few columns only if there are at least this many vectors for each
+    # not measured: vectors cover several rows of few columns only if there are at least this many vectors for each
     # accumulator
     period_vectors: int = 64
-    part_rows: int = 16                 # chosen: minimum number of rows in a part of columns
-    part_steps: int = 4                 # chosen: minimum number of steps in a part of a row
-    # chosen: the kernel that combines the parts of results uses vectors if there are at least this many vectors of
-    # results
+    part_rows: int = 16                 # not measured: minimum number of rows in a part of columns
+    part_steps: int = 4                 # not measured: minimum number of steps in a part of a row
+    # not measured: the kernel that combines the parts of results uses vectors if there are at least this many vectors
+    # of results
     fold_vectors: int = 64
 
 
@@ -828,7 +828,7 @@ class FftNumbers:
     threads: int = 1                    # threads of a block
     scratch_bytes: int = 0              # maximum bytes of the buffers of all work-items together; 0: no limit
 
-    # chosen: rows of at most this many elements are transformed together, one row in each lane
+    # not measured: rows of at most this many elements are transformed together, one row in each lane
     short_row: int = 128
     # the value of `short_row` if adjacent elements in memory are in different rows
     short_column: int = 2048
@@ -974,7 +974,7 @@ class Device:
     lanes: int = LANES          # number of elements of a CPU's vectors; 1: the language has no vectors
     group: int = 1              # work-items of a work-group on a CPU
     page: int = 4096            # bytes of a page of memory
-    most_bytes: int = 0         # chosen: maximum bytes of a program's scratch and stack; 0: no limit
+    most_bytes: int = 0         # not measured: maximum bytes of a program's scratch and stack; 0: no limit
 
     unit_items: int = 0         # a work-item takes several steps only if each core has at least this many work-items
     least_groups: int = 0       # minimum number of groups; with fewer, each work-item is a group
