@@ -56,7 +56,7 @@ static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b
     }
     d[i] = sum;
   }
-  sett_exchange(line, 0xffffffffu, 0, -1); // no lane stores its next registers before all lanes have read the present ones
+  sett_exchange(line, 0xffffffffu, 0, -1); // each lane reads these registers before any lane stores its next ones
 }
 #define sett_ptx_mma_m16n8k16_f32_bf16(d, a, b) sett_mma_16x8<2>(__LINE__, d, a, b, sett_mma_bf16)
 #define sett_ptx_mma_m16n8k16_f32_f16(d, a, b) sett_mma_16x8<2>(__LINE__, d, a, b, sett_mma_f16)

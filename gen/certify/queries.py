@@ -841,8 +841,8 @@ def _inverse(
 
 
 def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
-    """Return the numbers by which divisions and remainders divide a variable, in ascending order. For example, (4 * i +
-    j) / 32 divides i by 8. 1, and numbers above the variable's maximum, are left out.
+    """Return the numbers by which divisions and remainders divide a variable, in ascending order. For example,
+    (4 * i + j) / 32 divides i by 8. The list leaves out 1 and numbers above the variable's maximum.
     """
     found: "Set[int]" = set()
     waiting, seen = list(parts), set()      # type: List[object], Set[int]

@@ -245,7 +245,7 @@ def _pattern(total: int, dtype: str) -> int:
 
 
 def _step(i: Instruction) -> "Callable[..., int]":
-    """Return an op that rule 1 or 2 of the module allows, as a function of bit patterns."""
+    """Return an op that rule 1 or 2 (see the module's docstring) allows, as a function of bit patterns."""
     opcode, of = i.opcode, i.operands[-1].shape.dtype if i.operands else i.shape.dtype
     if opcode == "constant":
         return lambda: literal_of(i)[0]

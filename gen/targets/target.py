@@ -135,7 +135,7 @@ class Target:
     unfused: str = ""
     flushes: bool = False             # true if atomic sums of f32 flush subnormals to zero
 
-    # the same language without vectors, for a second program in the file, for compilers that have no vectors; else None
+    # the same language without vectors, if the file has a second program for compilers without vectors; else None
     plain: "Optional[Target]" = None
     embedded: bool = False            # true for small machines: no compiler extensions, no threads
 
