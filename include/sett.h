@@ -1392,8 +1392,8 @@ SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, sett
   return answer;
 }
 
-/* Repeat the ids of an IREE layout up to the size of the other layout, if this is a whole number of periods. Inputs without names are matched by
- * position. */
+/* The ids of an IREE layout wrap. So let the layout have as many ids as the other layout if this is a whole number of periods. Inputs are matched by
+ * their names or, if they have none, by their positions. */
 SETT_INLINE void settp_layout_form_repeat(settp_layout_form *form, const settp_layout_form *other) {
   int i, k;
   for (i = 1; i < form->ins && form->wraps; ++i)

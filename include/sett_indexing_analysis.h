@@ -295,7 +295,7 @@ typedef struct sett_analysis_op {
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
   /* dimensions of broadcast, transpose, reverse and reduce; the one dimension of concatenate and all-gather */
   sett_analysis_list dimensions;
-  sett_analysis_list start, stride; /* attributes of slice. Windows have `stride`, too */
+  sett_analysis_list start, stride; /* attributes of slice; `stride` is also one of windows */
   /* attributes of pad. Windows have low and high, too. Both may be negative */
   sett_analysis_list low, high, interior;
   sett_analysis_list out_layout, in_layout; /* of bitcast: minor_to_major of the output and of the operand */

@@ -1099,7 +1099,7 @@ SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const
   return sum;
 }
 
-/* Return the offset of an index, as a number or as an expression. The layout has padding, or strides of blocks; without blocks, strides of elements. */
+/* Return the offset of an index, as a number or as an expression. The layout has padded intervals, blocks with strides between them, or only strides. */
 SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_notation *layout, int64_t *index) {
   int64_t sum = settp_notation_constant(calc, layout->offset), stride = 1;
   int i;
@@ -2343,7 +2343,7 @@ SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, 
     result.stride = 0;
   } else if (factor % step != 0 || (mode->size % (factor / step) != 0 && (factor / step) % mode->size != 0)) {
     settp_notation_no(work, SETT_NOTATION_NO_RECAST, -1, 0, 0);
-    /* in this mode, factor / step old elements make up one new element. A mode with fewer old elements lies inside one new element */
+    /* one new element consists of factor / step old elements of this mode; a mode with fewer elements is a part of one new element */
   } else {
     result.size = mode->size % (factor / step) == 0 ? mode->size / (factor / step) : 1;
     result.stride = mode->stride < 0 ? -1 : 1;

@@ -432,7 +432,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
-        # if the element of a lane is in a later operand, the lane is not changed here
+        # a lane whose element is in a later operand is left unchanged here
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
         merged, held = shuffles(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)

@@ -231,8 +231,8 @@ def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
 
 
 def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) -> str:
-    """Return C text of the maximum or the minimum of a number and x, for f32; x if x is NaN. This is one instruction on
-    x86.
+    """Return C text of the maximum or the minimum of a number and x, both f32. The result is x if x is NaN, so x86
+    needs only one instruction.
     """
     own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
     sign = ">" if opcode == "maximum" else "<"

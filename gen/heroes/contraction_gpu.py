@@ -407,10 +407,10 @@ def part_map(nest: TiledProduct, schedule: ContractionGpuSchedule) -> str:
 
 
 def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[str, str]":
-    """Return two maps from a thread's register tile to the block's tile: (thread, i) -> (row of the block's tile), and
-    (thread, j) -> (column of the block's tile, divided by `by`), where i is a row of the thread's register tile and
-    j * by one of its columns. A thread has groups of `unit` adjacent rows and of `unit` adjacent columns. A warp has up
-    to 8 threads across and 4 down, because it reads the fewest words in this shape.
+    """Return two maps from a thread's register tile to the block's tile. The map of rows is (thread, i) -> (row), where
+    i is a row of the register tile. The map of columns is (thread, j) -> (column divided by `by`), where j * by is a
+    column of the register tile. A thread has groups of `unit` adjacent rows and of `unit` adjacent columns. A warp has
+    up to 8 threads across and 4 down, because it reads the fewest words in this shape.
     """
     tile = schedule.block
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows

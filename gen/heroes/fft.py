@@ -37,7 +37,7 @@ class Pass:
         sequence (gen/plan/fft.py): "times" multiplies by the transform of the sequence. If no table has this transform,
         it is computed first, from the sequence that "fill" writes; "keep" stores it.
     of, to: the buffers that the pass reads and writes, "a" or "b".
-    offset: index, in the table of roots of unity, of the first root of a stage.
+    offset: the place of a stage's first root in the table of roots of unity, as an index.
     """
 
     kind: str

@@ -485,7 +485,7 @@ class _Columns:
 
 
 def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
-    """Return the input's digits, and the schedule, of a reduction over the rows that is cut into `parts` parts."""
+    """Return the digits of the input, and the schedule, for a reduction over the rows in `parts` parts."""
     return digits_of_reduction(nest)[0], SweepSchedule(kind="columns", parts=parts)
 
 

@@ -289,9 +289,8 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
 class RowsGpuWriter:
     """The writer of the kernel.
 
-    arrays: for each parameter and each value that several stages need, the registers in which a thread holds its
-        elements.
-    values: for each value that depends only on the row, its register.
+    arrays: the registers in which a thread holds the elements of a parameter, or of a value that several stages need.
+    values: the registers of the values that depend only on the row.
     """
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlockSchedule, held: "Dict[Instruction, str]",

@@ -85,8 +85,8 @@ class ScanRecord:
     """The fields that all records of scans have.
 
     begin: C lines that compute the initial values.
-    first, last: C texts of the number of a work-item's first row (or group of rows), and of the row (or group) after
-        its last one.
+    first, last: C texts of the range of a work-item's rows (or groups of rows): the number of the first one, and the
+        number after that of the last one.
     size: number of elements of a row.
     """
 

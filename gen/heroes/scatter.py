@@ -445,8 +445,8 @@ class ScatterWriter:
         return " && ".join(conditions(self.thread, box, self.index_type))
 
     def combined(self, how: "Sequence[Optional[str]]") -> List[Statement]:
-        """Return the lines that combine an update. how: for each result, the name of an atomic operation; None for load
-        and store.
+        """Return the lines that combine an update with the results. how: for each result, the name of an atomic
+        operation; None to load, combine and store.
         """
         nest, body = self.nest, self.of
         combiner = nest.instruction.attributes["to_apply"]

@@ -308,9 +308,9 @@ class Turns:
 class TransposeCpuRecord:
     """The record that templates/kernels/transpose_cpu.j2 prints.
 
-    The coordinates of a work-item are its indices along the dimensions that are not cut into tiles, the number of its
-    part of the rows, and the number of its strip of tiles along lanes. If tiles do not divide a dimension, the last
-    tile is moved back.
+    A work-item has these coordinates: its indices along the dimensions that are not cut into tiles; the number of its
+    part of the rows; and the number of its strip of tiles along lanes. If the size of a dimension is no multiple of the
+    tile's, the last tile is moved back.
     """
 
     placing: Placing

@@ -149,7 +149,7 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
     strides, starts = _strides(space, True), {0}
     for k, size in enumerate(space.sizes):
         if k not in (digit, len(space.sizes) - 1):
-            turn = min(size, side)      # offsets repeat at the latest after `side` matrices
+            turn = min(size, side)      # offsets count modulo `side`, so they repeat after `side` matrices
             place = algebra.simplify(f"(start, g) -> ((start + g * {strides[k]}) mod {side}), "
                                      f"domain: start in [0, {side - 1}], g in [0, {turn - 1}]")
             points = [algebra.evaluate(place, start, g) for start in starts for g in range(turn)]

@@ -78,8 +78,8 @@ def _splits(flat: str) -> List[int]:
 
 
 def digit_sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
-    """Return the sizes of the digits into which the maps split a position, major first. A divisor is used if it divides
-    `elements` and is a multiple of the smaller divisors that are used.
+    """Return the sizes of the digits into which the maps split a position, major first. A divisor in the maps is used
+    if it divides `elements` and is a multiple of the smaller divisors that are used.
     """
     chain = [1]
     for split in sorted({s for flat in flats for s in _splits(flat)}):

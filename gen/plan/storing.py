@@ -85,7 +85,7 @@ class Evaluations(Partition):
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
-        # functions that the functions of the results read directly
+        # functions that a result's function reads directly
         self.last = {callee for function in self.written for callee in self.work[function].reads}
         self.candidates = [function for function in self.functions
                            if function.root is not None and storable(function.root)
@@ -249,8 +249,8 @@ class Evaluations(Partition):
 
     def _inline(self, function: Function, callees: "Sequence[Function]", entries: "Dict[Function, int]",
                 again: "Dict[Function, int]") -> None:
-        """Set entries[function] to the number of values in the code of `function` if `callees` are inlined, and
-        again[function] to the number of these values that are copies of an earlier one. Both are at most MOST_ENTRIES.
+        """Count the values in the code of `function` if `callees` are inlined. Write their number to entries[function],
+        and the number of those that are copies of an earlier one to again[function]; at most MOST_ENTRIES each.
         """
         sites = self.work[function].sites
         entries[function] = self.work[function].entries + sum(entries[callee] * sites[callee] for callee in callees)

@@ -133,7 +133,7 @@ def pred_value(opcode: str, v: Sequence[str]) -> str:
 
 
 def cut(call: Calls, dtype: str, text: str) -> str:
-    """Return the C text of the integer of type `dtype` that consists of the low bits of another integer."""
+    """Return the C text that truncates an integer to the integer type `dtype`."""
     if dtype not in NARROW:
         return f"({STORAGE[dtype]}){text}"
     if is_signed(dtype):

@@ -212,7 +212,7 @@ def hold(rows: "list[Row]") -> None:
 def test_own_rows() -> None:
     rows = own_rows()
     hold(pairs(rows, COMMAND, ""))
-    # an evaluation without our simplifier shows that the expected text has the values of the map
+    # the expected text has the values of the map: this is tested without our simplifier
     rng = random.Random(2)
     assert not [(name, wrong) for name, text, expected in rows for wrong in [differs(text, expected, rng)] if wrong]
 

@@ -60,7 +60,7 @@ def test_verdicts_are_judged() -> None:
 
 
 def test_listed_kernels_are_of_sets() -> None:
-    """Each kernel in not_proved.tsv belongs to a program of a set."""
+    """Each line of not_proved.tsv names a target and a set, and a program of this set."""
     for of, program, target, kernel in sets.listed():
         assert target.split()[0] in sets.TARGETS and kernel.startswith("sett_"), (of, program, target, kernel)
         assert of in sets.OTHERS or program in sets.names(sets.SETS[of]()), (of, program)

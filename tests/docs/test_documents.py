@@ -129,7 +129,7 @@ def test_gelu() -> None:
     unflat = f"(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, {count - 1}]"
     assert algebra.compose(flat, unflat) == GELU_INDEX
     # our map visits every element once: bl_x, th_x and vec are the position's digits in mixed radix; one of our blocks
-    # has the elements of two of the document's
+    # has the elements of two blocks of the document's kernel
     assert position == "(th_x, bl_x)[vec] -> (th_x * 8 + bl_x * 1024 + vec), domain: th_x in [0, 127], bl_x in [0, 12287], vec in [0, 7]"
     sizes = {name: int(high) + 1 for name, high in re.findall(r"(\w+) in \[0, (\d+)\]", position)}
     strides = {name: int(stride or 1) for name, stride in re.findall(r"(\w+)(?: \* (\d+))?[ )]", found(r"-> (\(.*\)), domain", position))}

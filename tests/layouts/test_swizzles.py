@@ -216,8 +216,8 @@ def test_drawn_best() -> None:
     """The answer is the best for random sets of accesses, and for two sets that random draws rarely produce."""
     rng = random.Random(int(os.environ.get("SETT_SEED", "51")))
     seen = dict.fromkeys(["padding", "by rows", "of the offset", "bound", "all", "nothing", "extended"], 0)
-    # one access of 32 lanes: 16 adjacent banks in one row, the 16 even banks in the next row; with any padding or swizzle
-    # some bank is in both sets
+    # One access of 32 lanes: 16 adjacent banks in one row, and the 16 even banks in the next row. No padding or swizzle
+    # makes these two sets of banks disjoint.
     check_best(seen, "f32", 2, 32, [("(t) -> (t floordiv 16, (t mod 16) * (t floordiv 16 + 1)), domain: t in [0, 31]",
                                      np.array([[t // 16 * 32 + t % 16 * (t // 16 + 1) for t in range(32)]]))], [1])
     assert seen["nothing"] == 1
