@@ -1591,10 +1591,10 @@ SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const i
   return table;
 }
 
-/* Find digits whose sum is the table of offsets. First undo the swizzle `part`, unless it is NULL. If there are such digits, write them to `made` and
- * return 1. Each digit is as large as possible, and adjacent digits are merged; so if these digits fail, no others succeed. If `shape` is 1, digits
- * must divide the size of their input. Otherwise return 0; *at is the first point whose offset is not the sum of its digits, or -1 if there is
- * another reason. */
+/* First undo the swizzle `part`, unless it is NULL. Then find digits whose sum is the table of offsets. If `shape` is 1, digits must divide the size of
+ * their input. If there are such digits, write them to `made` and return 1. Otherwise return 0; *at is the first point whose offset is not the sum of
+ * its digits, or -1 if there is another reason. Only one list of digits is tried: each digit is as large as possible, and adjacent digits are merged.
+ * If this list fails, all others fail, too. */
 SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *table, const int64_t *box,
                                        int64_t points, const sett_notation_part *part, int shape, int64_t *at) {
   int64_t step = points, k,

@@ -419,8 +419,8 @@ enum {
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
-  /* for sett_analysis_pad_rows: row lengths that are multiples of `align` elements, a power of two, stay multiples. 0 means the number of elements in a
-   * word of a bank */
+  /* for sett_analysis_pad_rows: a row length that is a multiple of `align` elements stays a multiple of it. `align` is a power of two; 0 means the
+   * number of elements in a word of a bank */
   int64_t align;
   int64_t padding;
   /* each is at least 1, except that swizzle_count 0 means no swizzle */

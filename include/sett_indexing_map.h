@@ -11472,7 +11472,7 @@ SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int va
                                         s.linear && s.stride == stride);
 }
 
-/* Let a break be a v at which result(v) is not result(v - 1) + stride. Return a number that divides v - base for every break v. Return 0 if there is no
+/* A break is a value v of the variable for which result(v) is not result(v - 1) + stride. Return a number that divides v - base for every break v. Return 0 if there is no
  * break, except perhaps v = base. The map is simplified and has one result. A candidate w is tested by writing v as base + w * j + i: the result must
  * then have this stride along i. Candidates are powers of the primes that divide the divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
@@ -12401,7 +12401,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
       if (answer.yes || answer.no) points = 0; /* the answer is known, so no point is tested */
     }
-    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* only if points are tested: otherwise, `point` may be a witness */
+    for (i = 0; i < n && points; ++i) point[i] = bounds[i].lo; /* if points is 0, `point` may be a witness */
     for (round = 0; points && (points <= SETTP_MAP_MOST_POINTS || round < SETTP_MAP_MOST_SAMPLES); ++round) {
       if (settp_map_differs_at(simple, given, point, values)) {
         answer = settp_map_no("they differ");

@@ -103,7 +103,7 @@ def put(b: Bounds, result: Result) -> Array:
     at = position_of(indices_of(array.dims), strides_of(array.dims))
     interval = b.interval(array, at)
     if array.dtype in SMALL and b.options.excess_precision:
-        # a stored result is rounded to the type, even if the kernel keeps a float before
+        # the kernel rounds a result to its type when it stores it, even if it computes with excess precision
         interval = f"range_round_{array.dtype}({interval})"
     value = f"range_bound({interval}, {to_double(b.e.call, array.dtype, f'{array}[{at}]')})" if array.dtype in FLOATS \
         else f"irange_bound({interval}, {key_of(array.dtype, f'{array}[{at}]')})"

@@ -239,8 +239,8 @@ class Form:
         return low is not None and high == 1 and align * size % 16 == 0
 
     def word_bytes(self, flat: str, dtype: str) -> int:
-        """Return the number of bytes of the widest word, at most 16, that the map's alignment allows for the elements
-        of a step. Return 0 if that is not wider than an element.
+        """Return the width in bytes of the words in which the elements of a step can be accessed. It is at most 16, and
+        limited by the map's alignment. Return 0 if that is not wider than an element.
         """
         align, size, total = self.stride(flat, "vec")[1], 16, self.loop.step * bits(dtype) // 8
         while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):

@@ -76,7 +76,7 @@ _known: "Dict[Tuple[str, str], List[Lowered]]" = {}
 
 
 def lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool = False) -> List[Lowered]:
-    """Return the functions that model.py:step,.. names. Raise RunError for faults of the file.
+    """Return the functions that `file` names, for example model.py:step,loss. Raise RunError for faults of the file.
 
     example: also return the values of arguments and results
     sizes: the sizes that --dims gives, by name

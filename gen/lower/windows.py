@@ -19,8 +19,8 @@ from gen.schedule import WINDOW_ELEMENTS, WINDOW_OVERLAP, WINDOW_STRIDE
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation with each reduce-window split for which `splits` is true, or the computation itself if it
-    has none.
+    """Split those reduce-windows of a computation for which `splits` is true, and return the new computation. If there
+    are none, return the computation itself.
     """
     return replaced(computation, splits, _split)
 

@@ -34,8 +34,8 @@ class Schedule:
     The following fields are prefetch distances; 0: no prefetch.
 
     l2_prefetch, l1_prefetch: distance in bytes, into L2 and into L1.
-    order_prefetch: distance in bytes beyond the bytes read so far, in the order of interleaved rows, if rows are read
-        in blocks.
+    order_prefetch: distance in bytes from the last byte read, in the order in which interleaved rows are read. Only for
+        rows that are read in blocks.
     row_prefetch: distance in bytes within each row of a tile, on processors where bursts are off. If a page holds
         several rows, the next tile's rows are prefetched instead.
     gathered_prefetch_steps: distance in steps, for the rows that indices select.

@@ -84,8 +84,8 @@ struct sett_fusion {
   int calls;
   const struct sett_call *call;
   /* A traced program with a limit has an additional last parameter, a u32: the maximum number of iterations of each
-   * loop. `limited` is its default; 0: there is no such parameter. The result number `cut` is 1 if the limit has ended
-   * a loop. */
+   * loop. `limited` is its default; 0: there is no such parameter. `cut` is the number of the result that becomes 1 if
+   * the limit has ended a loop. */
   unsigned limited;
   int cut;
 
