@@ -948,7 +948,7 @@ SETT_INLINE void settp_notation_put(settp_notation_calc *calc, sett_notation_mod
                                     const sett_notation_mode *leaf, int64_t what) {
   int i;
   for (i = leaf->places; i-- > 0 && value->rank >= 0;) {
-    /* never true, because settp_notation_zero made all places that leaves name */
+    /* never true: settp_notation_zero made every place that a leaf names */
     if (leaf->place[i] >= value->rank) return;
     value = (sett_notation_mode *)(uintptr_t)&value->mode[leaf->place[i]];
   }

@@ -219,7 +219,7 @@ def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
 
 
 def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
-    """Return the text of a function on registers that calls the function of functions.c on the machine's vectors."""
+    """Return the text of a function on registers. It calls a function of functions.c on the machine's vectors."""
     vector = functions.VECTORS[dtype]
     called = need(f"{name}_{vector}")
     by = "BY_PARTS" if d.declares_vectors else "BY_HALVES"

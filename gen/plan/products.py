@@ -482,8 +482,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        # The exceptions are: a single row, for which a reduction is as fast; a matrix that takes less memory than the
-        # sums of all lanes; and a small product.
+        # Return None for a single row (a reduction is as fast), for a matrix that takes less memory than the sums of
+        # all lanes, and for a small product.
         return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:

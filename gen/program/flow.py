@@ -210,7 +210,7 @@ class Interference:
     def __init__(self, program: Program, steps: "Sequence[Step]") -> None:
         self.after: "Dict[Step, Set[Array]]" = {}
         self.with_: Dict[Array, Set[Array]] = {}
-        self.results: Dict[Array, Array] = {}      # for each result of a loop, the array of the loop's state
+        self.results: Dict[Array, Array] = {}      # for each result of a loop, its array in the loop's state
         self._find(steps)
         self.before = self._steps(steps, {self._of(result) for result in program.results})
 

@@ -260,7 +260,9 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without bursts, large transposes prefetch lines of later tiles. The prefetches must survive gcc's optimiser."""
+    """If prefetches are not made in bursts, large transposes prefetch lines of later tiles. These prefetches must
+    survive gcc's optimiser.
+    """
     told_of_bursts(bursts, monkeypatch)
     monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 16))
     shape, tiling = "f32[176,384]", "{1,0:T(8,128)}"
