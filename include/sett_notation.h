@@ -152,7 +152,7 @@ HISTORY
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-/* Errors from NO_BREAK on are refusals, see ERRORS in the manual. */
+/* NO_BREAK and the errors after it are refusals, see ERRORS in the manual. */
 #define SETT_NOTATION_ERRORS(X)                                                                                       \
   X(OK, "no error")                                                                                                   \
   X(ERROR_FULL, "the arena is full: expected more memory")                                                            \

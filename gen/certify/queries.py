@@ -947,7 +947,9 @@ def _points(writes: "Sequence[Access]") -> int:
 
 
 def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]":
-    """Enumerate all places that are written. Return the same two values as `_covered`."""
+    """Enumerate all places that are written. Return two values, as `_covered` does: true if some element is certainly
+    not written; and "" if all elements are written, else the reason why this is not proved.
+    """
     unit = gcd(*(a.unit for a in writes), bytes_of)
     written = bytearray(bytes_of // unit) if bytes_of // unit <= 64 * MOST_POINTS else None
     points = _points(writes)

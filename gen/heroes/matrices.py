@@ -30,7 +30,7 @@ from gen.schedule import LINE, Device, Schedule
 from gen.targets import Target
 
 EPSILON = {"f32": "0x1p-24f", "f64": "0x1p-53"}
-# values of optional attributes that the op does not have
+# values of optional attributes if an op lacks them
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
 
 

@@ -236,8 +236,8 @@ HERO = ReductionGpuHero()
 
 
 def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "ReductionGpuWriter":
-    """Return the writer of the kernels for this nest, its digits and its accesses. index_type: "" if the writer
-    is used only to collect maps and plans of code (forms).
+    """Return the writer of the kernels for a candidate: a nest, its digits and its accesses. index_type: "" if the
+    writer is used only to collect maps and plans of code (forms).
     """
     digits = candidate.digits
     return ReductionGpuWriter(context, candidate.nest, digits, _widths(digits, candidate.space), index_type)

@@ -107,7 +107,7 @@ def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) ->
 
 
 def totals(writers: "Sequence[ReductionWriter]", form: str) -> "Dict[Instruction, Given]":
-    """Return, for each reduce op of the stages, the function that returns its total as a C value. form: the pattern of
+    """Return a function for each reduce op of the stages. It returns the op's total as a C value. form: the pattern of
     the names of the totals' variables, with {} for the accumulator's id.
     """
     return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])

@@ -381,7 +381,7 @@ def layout_map(to: Shape, of: Shape) -> str:
 
 @lru_cache(maxsize=None)
 def row_major(shape: Shape) -> Shape:
-    """Return the same array in row-major order, without tiles."""
+    """Return the shape of the same array in row-major order, without tiles."""
     return array_shape(shape.dtype, shape.dims)
 
 
