@@ -186,8 +186,8 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
-    """Return the functions of each nest, with the ops that they compute, and the kind of the nest. The values that are
-    stored or computed several times follow.
+    """Return, for each nest, its kind and its functions with their ops. A list of the values that are stored or
+    computed several times follows.
     """
     lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [

@@ -1716,8 +1716,9 @@ SETT_INLINE void settp_layout_any_push(settp_layout_any_work *work, settp_layout
   tower->at[tower->count++].top = top;
 }
 
-/* Stack the digits by stride, the smallest first; set the answer to no if they do not nest. A gap between two digits becomes padding. In tiles, padding may follow
- * any digit. In a tag, it may only follow the last digit of an input, or be a further digit of an input whose digits are all stacked. */
+/* Stack the digits in ascending order of their strides; set the answer to no if they do not nest. A gap between two digits becomes padding. With
+ * tiles, padding may follow any digit. In a tag, it may only follow the last digit of an input, or be a further digit of an input whose digits are
+ * all stacked. */
 SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layout_any_tower *tower, int tiles) {
   settp_layout_form *form = work->form;
   settp_layout_any_tower all;

@@ -1285,7 +1285,7 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
     return;
   }
-  /* an element of an input is in the output at the same index, alone or combined with updates */
+  /* element i of a scatter's input goes to element i of the output, alone or combined with updates */
   if (scatter && op->operand < inputs) {
     settp_analysis_elementwise(r);
     return;
@@ -2923,7 +2923,7 @@ typedef struct settp_map_proof {
   /* the simplex solution: column j has the value above[j] / below[j] */
   int64_t above[SETTP_MAP_PROOF_COLUMNS], below[SETTP_MAP_PROOF_COLUMNS];
   int16_t times[SETTP_MAP_PROOF_COLUMNS]
-               /* 1 + the column of a product; 0: not searched yet; -1: there is no column; -2: no column can be made */
+               /* 1 + the column of two columns' product; 0: not searched yet; -1: there is none; -2: none can be made */
                [SETTP_MAP_PROOF_COLUMNS];
 } settp_map_proof;
 

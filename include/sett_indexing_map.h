@@ -1655,8 +1655,8 @@ SETTP_MAP_QUICK
 
 /* ======================================================================= bodies: arena ==== */
 
-/* If size_t has 32 bits, arenas are limited to 256 MiB. The arrays of a function are less than 16 times as large as those of its arena, so sizes do
- * not overflow. */
+/* If size_t has 32 bits, an arena has at most 256 MiB. The arrays of a function are less than 16 times as large as its arena, so sizes do not
+ * overflow. */
 enum { SETTP_MAP_ARENA_MAX = 1 << 28 };
 
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
@@ -2976,7 +2976,7 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   constant = e->lin[a].constant;
   t = e->term + e->lin[a].first;
   for (i = 0; i < count && settp_map_residue(t[i].k, c) == t[i].k; ++i) {}
-  /* no number changes, so the quotient is 0 and the remainder is `a` itself */
+  /* the constant and all coefficients are their own residues modulo c, so the quotient is 0 and the remainder is `a` itself */
   if (i == count && constant >= 0 && constant < c) {
     *quotient = settp_map_lin_constant(e, 0);
     *rest = a;
@@ -4603,8 +4603,8 @@ SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const
   return settp_map_lin_mix(e, a, 1, l, m->k, 0);
 }
 
-/* Remove a digit t * (F - m * q) with q = floor(F / m) from l, and return the rest. *digit receives F - m * q (unless digit is NULL), and *name the
- * name floor(F / m) of q. Return SETTP_MAP_NONE if l has no digit. */
+/* Remove a digit t * (F - m * q), where q = floor(F / m), from the form l, and return the rest. Return SETTP_MAP_NONE if l has no digit. *digit
+ * receives F - m * q, unless `digit` is NULL. *name receives the number of q's name floor(F / m), since q may have several names. */
 SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *t, int32_t *digit, int32_t *name) {
   int32_t i, f, rest;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -5271,7 +5271,7 @@ SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int d
   if (whole && out->known < SETTP_MAP_BITS_KNOWN) settp_map_bit_source(e, l, out);
 }
 
-/* Return a source bit as a form. */
+/* Return the value of a bit (0 or 1) of a source as a form. */
 SETT_INLINE int32_t settp_map_lin_of_source_bit(settp_map_engine *e, int number) {
   int32_t source = e->bits->source[e->bits->of[number]], q;
   int place = e->bits->place[number], width, sign;
@@ -5326,7 +5326,7 @@ SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_ma
       if (next < 0 || e->bits->of[next] != source || e->bits->place[next] != place + n || ((r->bit[j + n] ^ bit) & 1))
         break;
     }
-    /* the digit may continue up to the sign; it then needs no mod */
+    /* a digit that contains all bits up to the sign needs no mod */
     if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) {
       int next = settp_map_bit_single(e, r->sign);
       topped = next >= 0 && e->bits->of[next] == source && e->bits->place[next] == SETTP_MAP_BIT_SIGN &&
@@ -6079,7 +6079,8 @@ SETT_INLINE void settp_map_mod_estimates(settp_map_engine *e, int32_t l, int64_t
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr);
 
-/* Return the number of symbols that a factor adds to a summand. Its sign does not count, because it is the sign between the summands. */
+/* Return the number of nodes that the factor k adds to a printed summand. It is 2, for the constant and `*`. For 1 and -1 it is 0, because the sign
+ * belongs to the sum. */
 SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
 
 /* P3: return a form that is equal to l modulo m and has a shorter print. Coefficients of l are changed by multiples of m, so that l contains a digit t
@@ -8619,7 +8620,7 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
   a->domain.xors = carry->xors;
   a->constraints = settp_map_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
-  if (!a->known.lin) { /* the last round left constraints; the engine must know what they say about forms */
+  if (!a->known.lin) { /* constraints remain after the last round: tell the engine what they say about forms */
     error = settp_map_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
     settp_map_clear(&a->known, sizeof a->known);
   }
@@ -9967,7 +9968,7 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   for (i = 0; i < map.results && atom; ++i) {
     settp_map_engine *e = &a.engine;
     settp_map_class c = settp_map_class_of_lin(e, atom, result[i]);
-    /* where a constraint says p = k, result - t * p + t * k has the values of the result, and its interval may be narrower */
+    /* if a constraint fixes p to the number n, result - t * p + t * n has the same values as the result, and its interval may be narrower */
     for (j = 0; j < a.constraints && fact; ++j) {
       int32_t p = (int32_t)a.constraint[j].expr, n, other;
       if (a.constraint[j].lo != a.constraint[j].hi) continue;

@@ -529,8 +529,9 @@ typedef struct settp_move_items {
   int tries;
 } settp_move_items;
 
-/* Return the lane from which lane d receives an item, or -1 if there is none. An item is the registers of `b` that one word carries; want[] has their
- * elements. sends[4 * s] to sends[4 * s + 3] are the elements that the word of lane s in this step already has; other entries are negative. */
+/* Return the lane that can send an item to lane d, or -1 if there is none. An item is the registers of `b` that one word carries; want[] has their
+ * elements. In each step, a lane sends one word: sends[4 * s + k] is the element that is already chosen for part k of lane s's word, or negative if
+ * this part is free. */
 SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *want, int parts, const int32_t *sends,
                                   int d) {
   uint64_t may = ~(uint64_t)0;

@@ -2172,7 +2172,7 @@ SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work,
   return result;
 }
 
-/* For each number (rank) in a tree `order`: the number, the part of the shape to which it belongs, and the stride at which this part begins. */
+/* The numbers (ranks) in a tree `order`. For each: the number; the part of the shape at the same place; the stride at which this part begins. */
 typedef struct settp_notation_ranking {
   int count;
   int64_t rank[SETT_NOTATION_LEAVES], stride[SETT_NOTATION_LEAVES];

@@ -857,8 +857,8 @@ SETT_INLINE int settp_relayout_within(const int *part, int parts, const int *who
   return 0;
 }
 
-/* Find the axes (dimensions or groups of dimensions). Write the dimensions of each layout, in memory order and without tiles, as leaves. Return 0 if
- * the two layouts combine dimensions in different ways. */
+/* Find the axes: dimensions, or groups of dimensions that a layout merges. List the dimensions of each layout as leaves, in memory order and without
+ * tiles. Return 0 if the two layouts combine dimensions in different ways. */
 SETT_INLINE int settp_relayout_axes(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to) {
   int members[SETT_TILE_MAX_RANK][SETT_TILE_MAX_RANK], count[SETT_TILE_MAX_RANK], dims[SETT_TILE_MAX_RANK];
   int axis_of[SETT_TILE_MAX_RANK], side, d, i, n, groups = 0, at;
@@ -1275,7 +1275,7 @@ typedef struct settp_relayout_loop {
 enum {
   SETTP_RELAYOUT_COPY,    /* n bytes */
   SETTP_RELAYOUT_SCATTER, /* n elements of e bytes are copied; `from` and `to` are their strides */
-  SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart, are interleaved into one run */
+  SETTP_RELAYOUT_ZIPS,    /* z rows of n elements are interleaved into one run; rows are `from` apart */
   SETTP_RELAYOUT_UNZIPS,  /* one run is split into z rows of n elements, `to` apart */
   SETTP_RELAYOUT_TILES,   /* squares are transposed in registers */
   SETTP_RELAYOUT_SQUARES, /* squares of whole cache lines are transposed through a buffer */

@@ -200,7 +200,7 @@ __attribute__((weak)) int sett_cuda_allocations; // number of blocks that are no
 static unsigned sett_launches;
 static inline int sett_poison(size_t block) { return (sett_launches + block) % 2 ? 0x7f : 0xff; }
 
-// Write a line to `sett_cuda_fault`: `where`, which names the place in the kernel, then the formatted message.
+// Write the line "WHERE: MESSAGE" to `sett_cuda_fault` and to stderr. `where` names the place in the kernel.
 __attribute__((format(printf, 2, 0))) static inline void sett_say(const char *where, const char *format,
                                                                   va_list values) {
   const size_t size = sizeof sett_cuda_fault;

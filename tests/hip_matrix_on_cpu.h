@@ -14,9 +14,10 @@ template <class Sum> struct sett_mfma_values { static Sum a[SETT_THREADS][4], b[
 template <class Sum> Sum sett_mfma_values<Sum>::a[SETT_THREADS][4];
 template <class Sum> Sum sett_mfma_values<Sum>::b[SETT_THREADS][4];
 
-/* D = A B + C, where D has 16 x 16 elements, each a sum over 4 * `count` products. Lane l has elements of row l % 16
- * of A and of column l % 16 of B: those of the `count` products from number count * (l / 16) on. Register r of D is in
- * column l % 16 and row 4 (l / 16) + r; for f64 (`by_four`), in row 4 r + l / 16. */
+/* D = A B + C, where D has 16 x 16 elements, each a sum of 4 * `count` products. Lane l passes `count` elements of row
+ * l % 16 of A, and of column l % 16 of B. They are the factors of products count * (l / 16) to count * (l / 16) +
+ * count - 1 of the sum. Register r of D is in column l % 16 and row 4 (l / 16) + r; for f64 (`by_four`), in row 4 r +
+ * l / 16. */
 template <int count, bool by_four, class Sum, class Value>
 static void sett_mfma_16x16(int line, Sum *d, const Value *a, const Value *b, Sum (*value)(Value)) {
   typedef sett_mfma_values<Sum> brought;

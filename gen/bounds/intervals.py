@@ -167,8 +167,8 @@ class Intervals:
             return f"irange_of({ends[0]}, {ends[1]})"
         if to in FLOATS:
             ends = [f"(double){of_key(dtype, f'{r}.{end}')}" for end in ("lo", "hi")]
-            # The ends, if 64-bit integers, are first rounded to double. A kernel may convert to f16, bf16 and smaller
-            # types by way of float. Both round twice, so allow 2 ulps.
+            # A 64-bit integer at an end is first rounded to double. A kernel may convert to f16, bf16 and smaller types
+            # by way of float. In both cases, values are rounded twice, so allow 2 ulps.
             slack = 2.0 if bits_of(dtype) == 64 or to in SMALL + TINY else 0.5
             return self.rounded(f"range_of({ends[0]}, {ends[1]})", to, v, slack)
         if bits_of(dtype) == 64 or bits_of(to) == 64:

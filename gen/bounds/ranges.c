@@ -1,5 +1,5 @@
-/* Functions for bounds: intervals of floats and of integers. A bound that is not exact everywhere contains the whole
- * file, after the functions of values.c. The file also compiles alone, which a test checks. */
+/* Functions for bounds: intervals of floats and of integers. The C code of a bound contains this whole file, after the
+ * functions of values.c, unless the bound is exact everywhere. A test checks that the file compiles alone, too. */
 
 #include "../reference/values.c"
 

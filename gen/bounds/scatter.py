@@ -104,7 +104,7 @@ def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: st
 
 
 def anywhere(b: Bounds, i: Instruction, table: Array, out: Array) -> None:
-    """Allow any value in every element if an index is not certain."""
+    """If an index is not certain, allow any value in every element."""
     before, bits = b.points(out), b.of(out).bits
     ranges, at = b.ranges(i, out, bits), out.all()
     test = Assign("unsure", f"unsure || !irange_is_point({b.interval(table, table.all())})")

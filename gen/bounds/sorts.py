@@ -22,6 +22,6 @@ def _decided(b: Bounds, i: Instruction, x: List[Array]) -> bool:
     """Return true if exact operands determine the order."""
     if i.opcode == "topk":  # topk compares the bits of floats
         return all(b.of(of).bits or of.dtype not in FLOATS for of in x)
-    trial = Bounds(b.options)  # only used to find out whether the comparison is exact
+    trial = Bounds(b.options)  # this object serves only to find out whether the comparison is exact
     sides = [Ranged(f"x{k}", of.dtype, None, b.of(of).bits) for of in x for k in (0, 1)]
     return all(result.interval is None for result in trial.inline(i.attributes["to_apply"], sides, []))

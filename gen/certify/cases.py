@@ -182,8 +182,8 @@ def _meant(semantics: Semantics, launches: "Sequence[Mapping[str, Any]]", verdic
 
 def _in_order(reader: Reader, target: str, header: str, launches: "Sequence[Mapping[str, Any]]", calls: "Sequence[Call]",
               in_place: "Set[int]") -> None:
-    """Ask about the calls in the order in which the host's text runs them. If this order cannot be read, the last
-    launch gets the failure.
+    """Ask about the calls in the order in which the host's text runs them. If this order cannot be read, record a
+    failure of the last launch.
     """
     for call in calls:
         try:

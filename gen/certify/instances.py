@@ -112,8 +112,8 @@ class _Table:
     unit: int
     base: Term
     entries: "Dict[int, List[_Entry]]"
-    # the variable that numbers the work-group, if the entries are the stores of work-group 0 only. Work-group g writes
-    # the same places, moved by g * stride bytes.
+    # None: the entries are the stores of all work-groups. Otherwise, they are the stores of work-group 0, and this is
+    # the variable that numbers the work-groups: work-group g stores to the same places, moved by g * stride bytes.
     by: "Optional[Atom]" = None
     stride: int = 0
 

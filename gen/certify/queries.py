@@ -487,7 +487,7 @@ def _peel(form: Term, one: int, two: int, a: Access, b: Access, solvers: Solvers
         low = form - high.times(n)
         if not high.parts or not (low.parts or one or two):
             continue
-        carries = one // n, two // n    # F gets the constants divided by n, and G the remainders
+        carries = one // n, two // n    # of each constant c, c // n belongs to F, and c % n to G
         rests = one % n, two % n
         if all(_within(low + terms.number(rest), n, access, solvers) for rest, access in zip(rests, (a, b))):
             if low.parts or rests[0] != rests[1]:

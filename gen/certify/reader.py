@@ -35,8 +35,8 @@ class Parameter:
 
 @dataclass
 class Function:
-    """A function. templates: the parameters of its template. Each has true if it is a type, and false if it is a
-    value.
+    """A function. templates: the name of each parameter of its template, with true if it is a type, and false if it is
+    a value.
     """
 
     name: str

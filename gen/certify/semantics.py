@@ -464,7 +464,7 @@ class Semantics:
             ) -> "Optional[List[Tuple[Condition, Expression]]]":
                 kind, _, start = _key(read.parts[0]) if read.parts[0].space != "shared" else ("shared", 0, 0)
                 if kind == "table":
-                    return []  # a table of constants is no parameter, so only the index of the read counts
+                    return []  # a constant table is no parameter; only the index of the read may depend on one
                 if kind == "params" and not start:
                     return None
                 if kind not in ("shared", "scratch", "local", "state", "results"):

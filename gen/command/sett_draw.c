@@ -764,7 +764,7 @@ typedef struct {
   char names[2 * DRAW_NAME + 4]; /* the text in the upper left corner */
 } draw_widths;
 
-/* Measures a table. Columns beyond a line of `room` characters are left out. */
+/* Returns the widths of a table. Columns that do not fit into a line of `room` characters are left out. */
 static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   char text[512];
   draw_widths w;
@@ -812,7 +812,7 @@ static void draw_rgb(int colour, int dark, int *rgb) {
   static const unsigned char hues[DRAW_HUES][3] = {{84, 160, 255}, {255, 159, 67},  {46, 204, 113}, {255, 107, 160},
                                                    {241, 210, 15}, {155, 109, 245}, {29, 200, 200}, {190, 140, 110}};
   static const int light[4] = {40, 75, 20, 100},
-                   /* percentages of the hue in each shade, over white and over dark grey */
+                   /* percentage of the hue in each shade; the rest is white (`light`) or dark grey (`deep`) */
       deep[4] = {50, 32, 66, 22};
   int k, shade = colour / DRAW_HUES % 4;
   for (k = 0; k < 3; ++k) {

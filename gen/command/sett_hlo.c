@@ -46,8 +46,7 @@ typedef struct {
   hlo_computation *computation;
   hlo_instruction *instruction;
   int entry;
-  /* hash table of instructions by computation and name; an entry is 1 + the instruction's number; its size is a power
-   * of two */
+  /* hash table with `slots` entries, a power of two: computation and name of an instruction -> 1 + its number, or 0 */
   int slots, *slot;
   hlo_block *blocks; /* all memory of the module, which hlo_free frees */
 } hlo_module;

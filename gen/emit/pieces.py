@@ -56,7 +56,7 @@ def needs(name: str, text: str, known: Mapping[str, Piece]) -> "Tuple[str, ...]"
 
 
 def taken(text: str, facts: Words) -> str:
-    """Return the lines that remain after each #if, #elif, #else and #endif on a word of `facts` is evaluated."""
+    """Return the lines that remain after each #if .. #endif on a word of `facts` is evaluated."""
     lines: List[str] = []
     # for each open #if: true if it tests a word of `facts`, true if its current branch is taken, true if any of its
     # branches was taken

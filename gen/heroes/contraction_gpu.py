@@ -329,8 +329,8 @@ def part_steps(steps: int, parts: int, tile: GpuTile) -> int:
 
 
 def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, context: Context) -> "Tuple[GpuTile, int]":
-    """Return the tile and the number of parts of the sum (split-k) that cost least. sum_cost: the cost of writing one
-    sum of a part and reading it again, as the number of multiplications that a multiprocessor does in that time.
+    """Return the cheapest tile and number of parts of the sum (split-k). sum_cost: the time to write one partial sum
+    and to read it again, as the number of multiplications of one multiprocessor in this time.
     """
     units = context.device.units
 

@@ -329,8 +329,9 @@ class Digit:
 class Blocks:
     """The groups of adjacent results that a work-item computes: the groups `first` to `last` - 1.
 
-    start: C text of the first result of a group, if the last group is moved back so that it ends at the last result.
-        "": groups do not overlap, and the code of an element computes this position itself.
+    start: C text of the first result of a group. If it is not "", the last group is moved back so that it ends at the
+        last result, and may overlap the group before it. If it is "", groups do not overlap, and the code of an element
+        computes the first result itself.
     number: C text of the index of the current group, which differs between streams. "": `start` does not need it.
     """
 

@@ -160,8 +160,8 @@ class ScanCpuWriter(scan.ScanWriter):
     # ---- carries ----
 
     def prefixes(self, body: Body, h: int, x: List[Value]) -> List[str]:
-        """Return the prefixes of a register's lanes, combined with the carry; then update the carry by the whole
-        register. The prefixes are computed in log2(lanes) steps of doubled distance.
+        """Return the prefixes of a register's lanes, combined with the carry; then combine the carry with the whole
+        register. Each of the log2(lanes) steps combines lanes at twice the distance of the step before.
         """
         kinds, names = self.types_of(h), [f"a{self.id(h, k)}" for k in range(len(self.types_of(h)))]
         now = [self.in_all_lanes(body, v) for v in x]

@@ -324,7 +324,7 @@ class TransposeCpuRecord:
     lane_origin: str  # C text of this variable's value; "" if it is the tile's number
     last_strip: int
     lanes: int                      # number of elements of a register
-    vec: int  # numbers of registers: `vec` rows of a tile, each of `registers_down` registers
+    vec: int  # number of rows of a tile, each of `registers_down` registers
     registers_down: int
     loads: Sequence[Statement]  # statements that precede the code of a tile's registers
     lines: Sequence[Statement]  # statements for one register

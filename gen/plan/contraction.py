@@ -609,10 +609,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Return the outer digits, so that rows of a tile may run over the positions of a window (places). The digit that
-    counts the places may be merged with the digit after it. The latter must be a short digit of rows, and no other
-    digit of rows may be longer than the merged digit. every: for each window, the distance between neighbouring places
-    of a cell.
+    """Return the outer digits, after at most one merge. A digit that counts the positions of a window (places) is
+    merged with the next digit if that is a short digit of rows, and if no digit of rows is longer than the merged one.
+    Rows of a tile then run over places. every: for each window, the distance between neighbouring places of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size

@@ -217,7 +217,8 @@ class Evaluations(Partition):
         """Return the estimated time of the whole computation in nanoseconds, if the functions in `stored` are stored.
         """
         counts, again = self.counted(stored), self._again(stored)
-        # for each function that is not stored: the largest of its callers' factors, by which its instructions cost more
+        # for each function that is not stored: the factor of its instructions' cost, which is the largest of its
+        # callers' factors
         factors: "Dict[Function, float]" = {}
         time = 0.0
         for function in self.functions:

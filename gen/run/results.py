@@ -27,7 +27,7 @@ class CheckResult:
     unbounded_nan: int = 0
     # unbounded elements that are integers or preds
     unbounded_integers: int = 0
-    # unbounded elements in rounds of moderate inputs (gen/run/harness/data.h)
+    # the unbounded elements of the rounds with moderate inputs (gen/run/harness/data.h)
     unbounded_moderate: int = 0
     # the ops that make an interval unbounded, by their names in gen/bounds; overflow is not listed
     unknown: Sequence[str] = ()

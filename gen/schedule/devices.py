@@ -482,7 +482,8 @@ class ContractionCpuNumbers:
     #     ms; blocks of 192 rows 22.4 ms, of 96 rows and 8 units 27.0 ms).
     # long_matrix_array: rows and units of a block for longer sums whose totals are in an array.
     matrix_chunk: int = 512
-    matrix_items: int = 16  # not measured: a work-item has more than `rows` rows only if there are this many work-items
+    # not measured: a work-item has more than `rows` rows only if there are at least this many work-items
+    matrix_items: int = 16
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
@@ -509,8 +510,8 @@ class ContractionCpuNumbers:
     far_chunk: int = 128
     far_rows: int = 512
     far_steps: int = 4
-    # steps of a chunk that a mask may set to zero (causal attention, 8x512x512x64, 2 threads: 1.50 ms; with 128 steps
-    # 1.57 ms, without masks 1.91 ms)
+    # number of steps of a chunk if a mask may set steps to zero (causal attention, 8x512x512x64, 2 threads: 1.50 ms;
+    # with 128 steps 1.57 ms, without masks 1.91 ms)
     masked_chunk: int = 64
     straight: int = 2                   # number of unrolled steps of tiles that do not prefetch the next chunk
 
@@ -552,8 +553,7 @@ class ThreadsNumbers:
 
     # multiply-adds that register tiles do in the time of one vector instruction (f64 64x64x64, 1 thread: 5.8 us)
     tile_rate: float = 6
-    # the value of `tile_rate` for matrix instructions, by the macro of these instructions (256x256x256, 1 thread: bf16
-    # 25 us, s8 14 us)
+    # the same number for matrix instructions, by their macro (256x256x256, 1 thread: bf16 25 us, s8 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
     # The value of `core_bytes` for products by matrix instructions. One thread packs the panels; a second thread reads
     # the panels from the first one's cache, which takes some 20 us. Times in one and in two threads, with packing: bf16

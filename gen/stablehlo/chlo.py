@@ -434,8 +434,8 @@ def complex_square(x: Real, y: Real) -> Complex:
 
 
 def complex_exponential(x: Real, y: Real) -> Complex:
-    """Return e^x cos y and e^x sin y, which may be finite although e^x overflows. Infinity times NaN is NaN, as in
-    XLA.
+    """Return e^x cos y and e^x sin y, which may be finite although e^x overflows. If cos y and sin y are NaN, so are
+    the results, even for infinite x (as in XLA).
     """
     size, half = x.op("exponential"), (x * 0.5).op("exponential")
     overflows = size.equals(math.inf)

@@ -145,7 +145,7 @@ class Target:
     used: "Set[Union[str, VectorWord]]" = field(default_factory=set, compare=False, repr=False)
 
     def of_file(self, used: "Iterable[Union[str, VectorWord]]" = ()) -> "Target":
-        """Return the same target with new `used` and `rooms`, for another file."""
+        """Return the same target for another file, with its own `used` and `rooms`."""
         return replace(self, used=set(used), rooms=[])
 
     def on(self, small: bool) -> "Target":

@@ -370,8 +370,9 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start,
                  (long long)step);
       break;
-    /* d -> (d - start) / step where the division is exact, into a smaller operand. This is the map of a pad that puts
-     * step - 1 elements between neighbours of the operand. With step 1, a concatenation has such a map, too */
+    /* A map into a smaller operand: d -> (d - start) / step, for those d where the quotient is exact. This is the map
+     * of a pad that puts step - 1 elements between neighbours of the operand. With step 1, it is also a map of a
+     * concatenation. */
     case DRAW_PAD:
       step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
       start = at % step + step * draw_int(r, 0, at / step);
@@ -560,7 +561,7 @@ static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
   draw_steps(r, c, &here, DRAW_RESHAPE | DRAW_TRANSPOSE, 1, rank, depth - 1, NULL);
 }
 
-/* ---- classes of expressions: one step ---- */
+/* ---- random expressions, by class ---- */
 
 /* Each class also draws what the classes before it draw. POSITIVE: sums, quotients and remainders without negative
  * numbers. NEGATIVE: negative bounds and numbers, subtraction. DIVISORS: quotients by negative numbers. EVERY: all

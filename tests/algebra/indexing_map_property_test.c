@@ -210,7 +210,7 @@ typedef struct columns { /* points, or a map's values at points: a column per va
   int64_t value[VARIABLES][POINTS];
   unsigned char inside[POINTS]; /* columns of results: 1 if the point is in the domain and every result has a value */
   unsigned char failed
-      /* in columns of results: the point is not outside, but a constraint or result has no value */
+      /* columns of results: 1 if no constraint is false at the point, but a constraint or result has no value */
       [POINTS];
 } columns;
 

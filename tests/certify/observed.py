@@ -19,7 +19,7 @@ OPENCL = ["-x", "cl", "-cl-std=CL1.2", "-Xclang", "-fdeclare-opencl-builtins", "
 COMMANDS = {
     "opencl": ["clang", *OPENCL],
     "cuda": ["clang++", "-x", "c++", "-std=c++17", "-ffp-contract=off", f"-I{ROOT}/tests"],
-    # without vector instructions, because gen/certify reads this variant of the text
+    # -U__SSE2__ selects the variant without vector instructions, because gen/certify reads that one
     "c": ["clang", "-x", "c", "-std=gnu11", "-ffp-contract=off", "-U__SSE2__", "-DSETT_BURSTS=0"],
 }
 SUFFIX = {"opencl": "cl", "cuda": "cpp", "c": "c"}

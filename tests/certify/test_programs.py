@@ -66,8 +66,8 @@ def test_solvers_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ([("k0", P, X), ("k1", X, R)], "k0(0, 0, n);", "PU", "the host's text has no launch of k1"),
 ])
 def test_order(calls: "Any", body: str, kinds: str, said: str) -> None:
-    """If an array is read before it is written, or after an array that shares bytes with it was written, the kernel is
-    refuted. This also holds if one step of a loop writes and the next one reads.
+    """A kernel is refuted if it reads an array before a kernel writes it, or after a kernel has written another array
+    with the same bytes. Reads in the next step of a loop count, too.
     """
     found = program(calls, "  " + body + "\n")
     assert "".join(verdict.kind[0] for verdict in found) == kinds, [verdict.line() for verdict in found]

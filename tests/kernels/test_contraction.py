@@ -766,7 +766,7 @@ def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_pat
 
 
 def test_a_long_row_of_sums_of_one_term(tmp_path: Path) -> None:
-    """If the second element of a window is always in the padding, the sum has one term and no loop."""
+    """If the second element of a window is always in the padding, each sum has one term, and no loop is needed."""
     text = """HloModule one_term
 
 ENTRY e {

@@ -1008,8 +1008,8 @@ def test_catalogue_compiles() -> None:
 
 
 def test_no_contraction() -> None:
-    """nvcc fuses multiplications with additions by default. In the generated text it must not, and quotients must be
-    rounded correctly.
+    """By default, nvcc fuses multiplications with additions. In the PTX of the generated text nothing is fused, and
+    quotients are rounded correctly.
     """
     skip_without_nvcc()
     for t in FLOATS:

@@ -164,7 +164,7 @@ ARGUMENTS = """  p = f32[40,64] parameter(0)
   j = s32[] parameter(3)
 """
 WRITE = "  ROOT w = f32[40,64] dynamic-update-slice(p, {0}, i, j)"
-BODIES: Dict[str, Tuple[str, str, str]] = {    # the ops after the arguments, the attribute in the module's head, what `explain` says
+BODIES: Dict[str, Tuple[str, str, str]] = {    # by case: the ops after the arguments; an attribute in the module's head; a part of the output of `explain`
     "plain": (WRITE.format("u"), ALIAS, "result 0 is parameter 0, updated in place"),
     "not said": (WRITE.format("u"), "", "not in place: the module does not let result 0 take the buffer of parameter 0"),
     "same element": ("  o = f32[8,16] dynamic-slice(p, i, j), dynamic_slice_sizes={8,16}\n  n = f32[8,16] add(o, u)\n" + WRITE.format("n"), ALIAS,

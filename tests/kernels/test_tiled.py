@@ -153,7 +153,7 @@ def test_drawn(batch: int, target: str, device: str, tmp_path: Path, monkeypatch
     agree({f"t{n}": Draw(SEED * 1000 + n).fusion() for n in range(batch, min(COUNT, batch + BATCH))}, target, device, tmp_path)
 
 
-# Copies between the two layouts, in both directions. The first few always run, all with SETT_ALL.
+# Copies between the two layouts, in both directions. The first few always run; with SETT_ALL, all of them run.
 COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300]{0,1}", "f32[30,300]{1,0:T(8,128)}"),
           ("s8[64,256]{1,0}", "s8[64,256]{1,0:T(8,128)(4,1)}"), ("bf16[32,384]{0,1}", "bf16[32,384]{1,0:T(8,128)(2,1)}"),
           ("f32[24,256]{1,0}", "f32[24,256]{1,0:T(8,128)}"), ("f32[24,256]{0,1}", "f32[24,256]{1,0:T(8,128)}"), ("f32[30,300]{1,0}", "f32[30,300]{1,0:T(8,128)}"),

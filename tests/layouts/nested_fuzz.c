@@ -5,8 +5,8 @@
 #include "../../include/sett_nested_layout.h"
 #include "../fuzz.h"
 
-/* For some ids and slots, small and large: the owners of the slot's element include (subgroup, thread, slot), after the
- * ids are wrapped into one period. */
+/* Check 16 slots of threads, some of them with very large ids. The first owner of the slot's element has this element
+ * in the same slot. In each dimension, sett_nested_bound counts index[d] as one of that owner's indices. */
 static void check_where(const sett_nested_layout *layout, const uint8_t *data, size_t size) {
   int64_t index[SETT_NESTED_MAX_RANK], back[SETT_NESTED_MAX_RANK], s, t, k, slots = sett_nested_slots(layout), at;
   int i, d;

@@ -510,7 +510,7 @@ def may_be(table: Table, notation: str) -> bool:
     return notation in (OWNERS if table.owners else PLACES) and EXISTS[notation](table)
 
 
-# ---- random layouts: the text, the model, and the text that `sett` prints (None: a linear layout) ----
+# ---- random layouts: for each its text, its model, and what `sett` prints (None for a linear layout) ----
 
 def dims_text(dims: "list[int]") -> str:
     return "x".join(map(str, dims))

@@ -168,7 +168,7 @@ def k_order(it: Intrinsic, ours: "Dict[str, list[list[Index]]]", theirs: "Dict[s
 
 
 def test_documents_cover() -> None:
-    """By the formulas, all elements of an operand occur, each with the same number of copies in the lanes."""
+    """In the documents' formulas, the lanes hold all elements of an operand, and hold each of them equally often."""
     for it in intrinsics():
         size = {"a": it.m * it.k, "b": it.k * it.n, "c": it.m * it.n, "lhs_scale": it.m * it.k // 32, "rhs_scale": it.n * it.k // 32}
         for operand, says in documented(it).items():

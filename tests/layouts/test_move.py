@@ -427,7 +427,7 @@ def draw_pair(rng: random.Random) -> "Tuple[str, str]":
             return draw_pair(rng)
         return draw_nested(rng, dims, most, groups), draw_nested(rng, dims, most, groups)
     warps, lanes = rng.choice([0, 0, 1, 2]), 5 if kind else rng.choice([2, 3, 4, 5, 6])
-    others = rng.choice([warps, warps, 0, 1, 2])  # bits of the second layout's warp number; a warp that only one layout has holds nothing in the other
+    others = rng.choice([warps, warps, 0, 1, 2])  # number of bits of the second layout's warp number; if the layouts differ in it, one of them has no elements in some warps
     dims = tuple(rng.choice([4, 8, 16, 32]) for _ in range(2))
     while math.prod(dims) > 1 << (lanes + warps + 5):
         dims = tuple(max(size // 2, 1) for size in dims)
@@ -466,8 +466,9 @@ CUTE = "((4,8),(2,2)):((32,1),(16,8))"
 
 
 def test_threads_and_values() -> None:
-    """CuTe's (thread, value) layout of an accumulator, to the integer m + 16 n or to coordinates, is the same
-    distribution as Triton's and IREE's. The threads of IREE's layout are divided into warps.
+    """CuTe's (thread, value) layout of an accumulator is the same distribution as IREE's, whether its values are
+    integers m + 16 n or coordinates. A nested layout of IREE, whose threads are divided into warps, is the same
+    distribution as a linear layout of Triton.
     """
     acc = "NV_MMA_SYNC_F32_16x8x16_F16.acc"
     assert one("move", CUTE, acc) == (0, "registers\nthe same registers: nothing moves") == one("move", acc, CUTE)

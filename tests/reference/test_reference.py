@@ -1126,8 +1126,8 @@ def test_library_lists() -> None:
 
 
 def test_reference_knows_the_graph_alone() -> None:
-    """The reference depends only on the graph: it shares no code with the generator except the printing of C. The code
-    for values uses none of the code for bounds.
+    """From the generator, the reference imports only the graph and the printing of C. The packages that make kernels do
+    not import the reference. The reference for values imports nothing from the one for bounds.
     """
     common = "gen.hlo", "gen.statements", "gen.reference"
     for package, known in ((ref, common), (of_bounds, (*common, "gen.bounds"))):

@@ -406,7 +406,7 @@ def test_what_hlo_has(dtype: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_tables(dtype: str) -> None:
-    """Each quotient with rounded coefficients is close to its function."""
+    """Each quotient of polynomials is close to its function, although its coefficients are rounded."""
     pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     from derive_tables import FITS, mp
 

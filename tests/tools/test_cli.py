@@ -915,7 +915,9 @@ def test_sett_threads() -> None:
 
 
 def test_bench_small_figures() -> None:
-    """Throughputs below 1 GB/s keep two significant digits, as for kernels whose time is mostly latency."""
+    """Throughputs below 1 GB/s are printed with two significant digits. Kernels whose time is mostly latency have such
+    throughputs.
+    """
     assert [bench._gbps({"GBps": number}) for number in (123.45, 1.04, 0.96, 0.0412)] == ["123.5", "1.0", "0.96", "0.041"]
 
 

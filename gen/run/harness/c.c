@@ -193,7 +193,7 @@ void backend_release(const struct sett_fusion *fusion, void *self)
   if (self) fusion->release(self);
 }
 
-/* ---- copies: the device is the host, so it has no copies besides those in copies.c ---- */
+/* ---- copies: only those of copies.c, because the device is the host ---- */
 
 const char *backend_copy_name(int number)
 {
