@@ -8529,7 +8529,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
   e->sampled = 1;
 }
 
-/* Start an engine for the results of a map whose domain d is solved. The engine is given what the constraints say about forms. */
+/* Start an engine for the results of a map whose domain d is solved. The engine gets the intervals that the constraints give for forms. */
 SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map,
                                         settp_map_domain *d, const sett_map_constraint *constraint, int constraints,
                                         uint32_t nodes) {
@@ -8757,8 +8757,9 @@ SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *li
   return 0;
 }
 
-/* Return 1 if the printed map is probably its own simplification. It is then not simplified again. Quotients outside digits must have been printed by
- * their first names, and one of these conditions must hold:
+/* Return 1 if the printed map is probably its own simplification. It is then not simplified again. An atom may have several names: equal expressions
+ * floor(l / c), the first of which is its first name (R11). Quotients outside digits must have been printed by their first names, and one of these
+ * conditions must hold:
  *     - The map has constraints; all are residue classes of variables, and all results are variables and numbers.
  *     - No name of a quotient has a negative number. Of two quotients that share a variable, one divisor divides the other, so each digit has one print.
  *     - As in a reshape, variables begin at 0, quotients are of variables, no number is added, and digits were printed by first names.

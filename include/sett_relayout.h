@@ -210,7 +210,7 @@ typedef struct sett_relayout_plan {
   int error;
   int64_t pieces;
   int32_t streams; /* 1: use streaming stores */
-  int32_t bursts;  /* 1: several rows take turns, with a burst of accesses per turn; 0: reads have the order of the source */
+  int32_t bursts;  /* 1: several rows take turns, each turn is a burst; 0: reads have the order of the source */
   int32_t fills;
   int32_t walks; /* 1: positions are moved one at a time */
   int32_t axes, signed_elements;

@@ -2135,7 +2135,7 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
       joined = settp_tile_join(all, joined, entry[at], list[at]);
       if (join && stage == 0 && joined >= 0 && all->digit[joined].next >= 0) {
         settp_tile_piece *digit = &all->digit[joined], *outer = &all->digit[digit->next];
-        /* `join` makes both dimensions count as one, so their two digits become this digit */
+        /* `join` combines two dimensions, so their two digits become this one digit */
         digit->limit += settp_tile_largest(outer) * outer->unit;
         digit->next = outer->source = -1;
       }

@@ -22,7 +22,7 @@ from gen.reference.values import Array
 
 PROOFS = Path(__file__).with_name("lapack.c")
 UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
-# for a routine without a test of its own: the routine whose test applies to its results, too
+# for each routine without a test of its own: another routine, whose test is also right for these results
 _AS = {"hetrd": "sytrd", "unmqr": "ormqr", "gesvd": "gesdd"}
 
 

@@ -770,7 +770,7 @@ def _steps(values: "Dict[terms.Atom, int]", bound: Bound) -> "Iterator[Dict[term
 
 
 def _same(printer: Printer, x: Term, size: int, y: Term, other: int) -> str:
-    """Return the condition that the smaller of two pieces of memory lies in the other, or that both are equal."""
+    """Return the condition that two pieces of memory are equal, or that the smaller one lies in the larger one."""
     if size == other:
         return printer.condition(split(terms.equal(x, y)))
     if size > other:

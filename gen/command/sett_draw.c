@@ -271,8 +271,9 @@ static int draw_read_nested(command *self, int word, draw_table *t) {
   return 1;
 }
 
-/* Takes a map as the source. The axes are its variables with several values. But if a dimension has the name of a
- * thread, the axes are the map's results, and a cell shows the owner of the element at its index. */
+/* Takes a map as the source. If a dimension has the name of a thread, such as lane, the axes are the map's results; a
+ * cell then shows the owner of the element at its index. Otherwise, the axes are the map's variables with several
+ * values. */
 static int draw_take_map(command *self, draw_table *t, sett_map map) {
   char(*name)[DRAW_NAME] = (char(*)[DRAW_NAME])settp_map_take(&self->arena, sizeof(char[DRAW_NUMBERS][DRAW_NAME]));
   char buffer[24];

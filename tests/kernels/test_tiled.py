@@ -218,8 +218,8 @@ def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: 
 
 
 def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole tiles are moved in whole cache lines. In a large array with partial tiles at its ends, only these partial
-    tiles are moved in another way.
+    """Whole tiles are moved in whole cache lines. If a large array has partial tiles at its ends, only the partial tiles
+    are moved in another way.
     """
     for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 rows interleaved", "2 rows interleaved", "2 elements joined", "2 elements joined")),
                             ("s8_8_128_4_1", ("4 rows interleaved", "4 rows interleaved", "4 elements joined", "4 elements joined"))):
