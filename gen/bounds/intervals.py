@@ -85,7 +85,7 @@ class Intervals:
         return self.kept(text, to, v)
 
     def kept(self, text: str, to: str, v: str) -> str:
-        """Return an interval extended to include the reference's value v. Unlike `rounded`, it does not round the ends."""
+        """Return an interval extended to include the reference's value v. Unlike `rounded`, it does not round."""
         return f"range_with({text}, {to_double(self.call, to, v)})"
 
     def of_floats(self, opcode: str, attributes: Mapping[str, object], to: str, r: Sequence[str], v: str,
