@@ -627,8 +627,8 @@ def unused_device(given: argparse.Namespace) -> str:
 
 
 def wrong_profile(given: argparse.Namespace) -> str:
-    """Set missing arguments to their defaults, or to those of --profile. Return an error message if arguments exclude
-    each other, else "".
+    """Return an error message if arguments exclude each other. Otherwise set the device and the target as --profile
+    says, or a missing target to its default, and return "".
     """
     several = given.verb in ("build", "explain", "certify")
     if given.profile and (given.device or given.target not in (None, "c", ["c"])):

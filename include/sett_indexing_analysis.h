@@ -338,7 +338,7 @@ typedef struct sett_analysis_answer {
   int kind;
   const char *reason; /* why the answer is COVERING or UNDEFINED; "" if it is EXACT */
   sett_map all;
-  int results;  /* number of results of `all` that are the index */
+  int results;  /* number of results of `all` that form the index */
   int replica;  /* 1 if there is a replica */
   int runtimes; /* number of runtime variables; equal to all.rts */
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
@@ -386,7 +386,7 @@ typedef struct sett_analysis_edge {
   int moves;
   /* the op that computes `user`. op->operand is the number of the operand that is `source`. get-tuple-element and similar ops count as elementwise */
   const sett_analysis_op *op;
-  /* the numbers of the values that are the operands of op; -1: no value. Runtime variables are read from these values */
+  /* for each operand of op, the number of the value that it is; -1: no value. Runtime variables are read from these values */
   const int *operand;
   /* only if op is NULL, for a call: the maps from the user's index to the source's index (down), and from the source's to the user's (up) */
   sett_analysis_set down, up;
@@ -1636,7 +1636,7 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   for (i = k = 0; i < r.vars && !r.error; ++i) k |= r.lo[i] > r.hi[i];
   if (k && (op->opcode == SETT_ANALYSIS_RESHAPE || op->opcode == SETT_ANALYSIS_BITCAST)) {
     r.rt_base = 0;
-    settp_analysis_solve_all(&r); /* this call finds errors of a reshape or bitcast that has no elements */
+    settp_analysis_solve_all(&r); /* a reshape or bitcast may have an error although it has no elements */
   }
   if (k && !r.error) return settp_analysis_answer(r.kind, r.reason, sett_map_empty());
   if (!r.error) {

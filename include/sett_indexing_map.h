@@ -4742,8 +4742,8 @@ SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32
   return out;
 }
 
-/* S1: return A with a = b * A + B. *rest receives B. If b is one monomial k * M, then the coefficients of the terms with M in B are residues modulo k.
- * If b is a sum, a multiple of b is subtracted from `a` only if fewer terms remain. */
+/* S1: divide a by b, so that a = b * A + B. Return A, and store B in *rest. If b is one monomial k * M, every term of B that contains M has a residue
+ * modulo k as its coefficient. If b is a sum, a multiple of b is subtracted from `a` only if fewer terms remain. */
 SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int32_t b, int32_t *rest) {
   settp_map_monomial lead, m, left;
   int32_t out = settp_map_lin_constant(e, 0), i;
@@ -7246,7 +7246,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
   int64_t best_f = 1;
   sett_expr expr = 0;
   int i, j, m, members, way;
-  /* nothing to group: the caller itself moves out what all operands of an atom have in common */
+  /* no group of two operands at depth 0: the caller itself moves out what all operands of an atom have in common */
   if (n < 2 || (n == 2 && !depth)) return n;
   for (i = 0; i < n; ++i) own[i] = x[i].lin < 0 ? 0 : settp_map_symbols(e, x[i].lin, 0, 0);
   for (i = 0; i < n; ++i)
@@ -8180,7 +8180,7 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
     return 0;
   }
   for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
-  /* test points alternately from both ends of the box, because the bounding box is then often complete after a few points */
+  /* test points from both ends of the box in turn: the bounding box of the points inside is then often complete after a few tests */
   for (done = 0; !done && !failed; ++mirror) {
     int back = count > 1 && mirror % 2, ok;
     if (back)
@@ -9376,8 +9376,8 @@ SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
   return v;
 }
 
-/* Return 1 if the point is inside, and write the results; 0 if it is outside; -error if there is no value. A constraint that does not hold puts the
- * point outside, even if another constraint has no value. A step without a value has an error instead, which every operation on it inherits. */
+/* Return 1 if the point is inside, and write the results; 0 if it is outside; -error if there is no value. If a constraint does not hold, the point
+ * is outside, even if another constraint has no value. A step without a value gets an error instead. So do all steps that use this step. */
 SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
   const sett_map *map = &v->map;
   uint32_t i = 0;
@@ -12079,8 +12079,8 @@ SETT_INLINE sett_expr settp_map_above(sett_map_arena *arena, sett_expr a, int pl
   return sett_map_floordiv(arena, a, sett_map_constant(arena, (int64_t)1 << place));
 }
 
-/* Return the exclusive or of operands, written with floordiv, mod and sums. Bits that vary in one operand only are written as one digit; each other
- * bit is a sum modulo 2. */
+/* Return the exclusive or of operands, written with floordiv, mod and sums. Adjacent bits that vary in only one operand are written as one digit of
+ * this operand. Each other bit is the sum of the operands' bits modulo 2. */
 SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_operand *operand, int operands) {
   sett_expr sum = sett_map_constant(arena, 0), part = 0, bit;
   /* bits: 1 if each operand is reduced to a single bit before the addition, because the sum might overflow otherwise */

@@ -395,13 +395,13 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
  * stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
-/* Return the complement of `a`: R enumerates offsets that `a` leaves out, in ascending order, and has only offset 0 in common with `a`. `bound` limits
- * the offsets: a tuple, or a layout whose shape is used; NULL means the cosize of `a`. This is CuTe's rule: take the modes of `a`, without those of
- * size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u). Here u is size * stride of the
- * mode before; for the first mode, u is 1. Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the last mode. If some
- * u does not divide the stride of the next mode, offsets are lost. For (4,2):(1,6) and bound 24 the result is 2:12; then 4, 5, 10, 11, 16, 17, 22 and
- * 23 are no sum of an offset of `a` and an offset of R. If the bound has several sizes, each is divided in turn and rounded up: size s becomes
- * ceil(s / u), then u becomes ceil(u / s) for the next size. So for 3:1, bound 32 gives 11:3, but bound (4,8) gives 16:3. */
+/* Return the complement R of `a`. It enumerates offsets that `a` leaves out, in ascending order, and has only offset 0 in common with `a`. `bound`
+ * limits the offsets: a tuple, or a layout whose shape is used; NULL means the cosize of `a`. This is CuTe's rule: take the modes of `a`, without
+ * those of size 1 or stride 0, in the order of their strides. For each mode, R has a mode of stride u and size floor(stride / u). Here u is size *
+ * stride of the mode before; for the first mode, u is 1. Last, R has a mode of stride u and size ceil(bound / u), where u is size * stride of the
+ * last mode. If some u does not divide the stride of the next mode, offsets are lost. For (4,2):(1,6) and bound 24 the result is 2:12; then 4, 5, 10,
+ * 11, 16, 17, 22 and 23 are no sum of an offset of `a` and an offset of R. If the bound has several sizes, each is divided in turn and rounded up:
+ * size s becomes ceil(s / u), then u becomes ceil(u / s) for the next size. So for 3:1, bound 32 gives 11:3, but bound (4,8) gives 16:3. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
 /* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of `a` are coordinates, such as 2@1, then R has one mode for

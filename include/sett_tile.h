@@ -751,8 +751,8 @@ typedef struct sett_tile_summary {
  *     value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride */
 typedef struct sett_tile_step {
   int32_t dim; /* the dimension that the step appends, or -1 */
-  /* the dimension to whose index the digit belongs: the dimension that was appended last. If * joins that dimension to others, it is the last of
-   * the joined dimensions */
+  /* the digit belongs to the index of this dimension: the one that was appended last before the digit is removed or, if * joins that one to others,
+   * the last of the joined dimensions */
   int32_t into;
   int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
@@ -1017,7 +1017,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
 /* Write a bitcast as a reshape, as a transpose, or as a reshape between two transposes. None of them moves a byte. */
 SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
 /* Return a shape with the sizes `dims` and the tiles of `from`. Its minor_to_major is chosen so that a reshape from `from` to this shape is a
- * bitcast. If the answer is no, the reshape is not a bitcast; if the answer is "not decided", it is not known to be a bitcast. */
+ * bitcast. *answer is a yes if there is such a shape. With a no, the reshape is not a bitcast. With "not decided", it is not known to be a
+ * bitcast. */
 SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
 /* Decide if the array has the same bytes with its tiles and without them. */

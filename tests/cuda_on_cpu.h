@@ -245,7 +245,7 @@ static void sett_wait(void) {
   swapcontext(&sett.context[fibre], &sett.scheduler);
 }
 
-// Run threads in a fibre, one after another, as long as the next thread in the order has not started.
+// Run a thread in a fibre. When it has ended, run the next thread in the order in the same fibre, unless that thread has already started.
 static void sett_fibre(void) {
   for (;;) {
     sett.call();

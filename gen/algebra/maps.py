@@ -144,7 +144,7 @@ def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
 
 
 def access(text: str, variable: str) -> tuple[Access, ...]:
-    """Return, for each result, its dependence on a variable. The stride is 0 if the result does not depend on the
+    """Return an Access for each result: how it depends on a variable. The stride is 0 if it does not depend on the
     variable.
     """
     answers = []

@@ -774,8 +774,8 @@ def _step_of(printer: Printer, access: Access, factor: int, name: str, fixed: "A
 
 
 def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
-    """Return true if the element that an access touches is proved to determine the values of the variables. Then no
-    two values of the variables touch the same element.
+    """Return true if it is proved that the element that an access touches determines the values of the variables
+    `atoms`: different values touch different elements.
     """
     printer = Printer()
     printer.lines.append("(declare-const element Int)")

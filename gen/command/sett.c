@@ -281,7 +281,8 @@ static int command_takes(const command_verb *verb, int words) {
   return words >= least && words <= most;
 }
 
-/* Returns the name of the argument that an error is about; NULL if its name stands for several arguments. */
+/* Returns the name that the verb's usage gives to the argument that an error is about. Returns NULL if the usage does
+ * not name it alone, but by `..` or KEY=VALUE. */
 static const char *command_word_name(const command *self, const command_verb *verb, size_t *length) {
   const char *at = command_arguments(verb);
   int word = self->word - 1 - (*verb->name != 0);

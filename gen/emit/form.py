@@ -730,9 +730,10 @@ class Form:
             yield from self._of_gather(flat, index, visit)
 
     def _of_step(self, d: Target, flat: str, dtype: str, open_: bool) -> "Iterator[str]":
-        """Yield the maps that are printed for an access in a step of single elements. If the elements are accessed
-        in contiguous words, yield the map to the first element. If they are accessed in words of several rows, yield
-        the map to the first element of each row. Otherwise, yield the map itself: a loop runs over the elements.
+        """Yield the maps that become C text for an access in a step that computes element by element. If the step
+        accesses the elements as contiguous words, this is the map to the first element. If words hold elements of
+        several rows, these are the maps to the first element of each row. Otherwise, it is the map itself, in a loop
+        over the elements.
         """
         open_ = open_ and self.loop.step > 1
         if open_ and self.stride(flat, "vec")[0] == 1 and d.words and self.word_bytes(flat, dtype):

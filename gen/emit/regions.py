@@ -241,8 +241,8 @@ class Regions(ElementLoops):
         return self._or_else(entry, 0, padding)
 
     def _or_else(self, entry: Entry, operand: int, other: Value) -> Value:
-        """Return a register with the value of an operand in the lanes that are in the entry's only region, and with
-        `other` in the remaining lanes.
+        """The entry has one region. Return a register with the value of an operand in the lanes that are in this
+        region, and with `other` in the remaining lanes.
         """
         instruction, region = entry.instruction, entry.regions[0]
         when = self._when(region)

@@ -86,16 +86,16 @@ class Words:
     text.
 
     of: returns the word of the operands' elements at an index.
-    plain: as `of`, for elements that are their own keys.
+    plain: as `of`, but every element is its own key; no constant replaces it.
     sorted: as `of`, for the results' elements.
     parts: for each operand, the function that extracts its element from a word.
     again, kept: functions that replace `sorted` and `parts` until the sort is complete. If there is only one operand,
         its result's array contains words during the sort, and elements only afterwards.
     sure: true if `plain` gives the correct order for every row.
     constants: C texts of the constants that replace some elements as keys (gen/heroes/sort.py, Word).
-    keyed: the index of the operand for whose elements constants may be the keys.
-    element: the C type of this operand's elements in memory.
-    key: the key of such an element.
+    keyed: the index of the operand whose elements the constants may replace.
+    element: the C type of the elements of operand `keyed` in memory.
+    key: returns the key of such an element.
     rest: number of bits of a word below the key.
     bits: number of bits of a word's type.
     """

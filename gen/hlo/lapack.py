@@ -67,7 +67,7 @@ class LapackCall(CheckedCall):
         return [Room(dtype or self.dtype, (max(1, size),)), max(1, size)]
 
     def real_work(self, size: int) -> "List[Argument]":
-        """Return the real workspace that a routine takes if its matrices are complex; no argument if they are real."""
+        """Return the argument for real workspace, which only routines for complex matrices have; else an empty list."""
         return self.work(size, self.part)[:1] if self.is_complex else []
 
     def made(self, batch: "Tuple[int, ...]", arguments: "Sequence[Argument]") -> Op:

@@ -100,8 +100,8 @@ class Block:
     def _read(self, into: Computation, i: Instruction, operands: "List[Instruction]",
               read: "Mapping[Array, Instruction]") -> "Optional[Instruction]":
         """Return the instruction that replaces `i`, or None if `i` is unchanged. A large constant is replaced by the
-        instruction that reads it. If the body of a loop contains large constants, the new loop has them in its state.
-        If the arms of a branch contain large constants, the new branch has them as operands.
+        instruction in `read`. If the body of a loop contains large constants, the new loop has them in its state. If
+        the arms of a branch contain large constants, the new branch has them as operands.
 
         read: for each constant's array, the instruction that reads the constant
         """

@@ -252,7 +252,7 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     with status 3 if there is no device.
     """
     options = options or BenchOptions()
-    # Arrays with leading dimensions are not placed in larger arrays: copies to and from these would be timed.
+    # Do not place arrays with leading dimensions in larger arrays: the times would include copies to and from these.
     options.run.larger = False
     if options.run.leads and apart:
         raise run.RunError("expected no --apart beside --lead: it names arrays of the program")

@@ -700,7 +700,7 @@ class TransposeLinesNumbers:
     # desired number of work-items per core. If there would be fewer, each work-item computes fewer rows and columns.
     # There should not be more, because each work-item begins with a partial cache line.
     items: int = 8
-    columns: int = 256                  # columns of a work-item; its partial cache lines take 16 KiB
+    columns: int = 256                  # columns of a work-item, whose partial cache lines then take 16 KiB
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
     strips: int = 8                     # minimum number of tiles in a part of the rows
 
@@ -799,8 +799,8 @@ class ScatterNumbers:
     # number of work-items per core among which a dimension of the update windows is divided
     window_items: int = 0
 
-    # number of work-items per core among which an indexed dimension of the result is divided; each reads all indices
-    # (262144 elements of s32, 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
+    # An indexed dimension of the result is divided among this number of work-items per core. Each of them reads all
+    # indices (262144 elements of s32, 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
     indexed_items: int = 0
     # number of rows whose indices a work-item tests before it combines the rows in its part of the result (256 and 1024
     # are as fast)

@@ -448,7 +448,7 @@ static void maps(void) {
         stride.align == 1);
   memset(text, 'x', sizeof text);
   CHECK(!sett_map_print_c(&full, one, SETT_MAP_ANY_TYPE, text, sizeof text, &error) && error && !*text);
-  /* there is no C text if the values do not fit in the type; the map has no variables 1 and -1 */
+  /* the values do not fit in SETT_MAP_INT, so there is no C text; there are no variables 1 and -1 */
   one = map_of(&arena, "(d0) -> (d0 * 3), domain: d0 in [0, 2000000000]");
   memset(text, 'x', sizeof text);
   CHECK(!sett_map_print_c(&arena, one, SETT_MAP_INT, text, sizeof text, &error) && error == SETT_MAP_ERROR_INDEX_TYPE &&

@@ -681,8 +681,8 @@ def test_constraints_of_minima() -> None:
 
 
 def test_images_of_clamps() -> None:
-    """`image` counts the values of a minimum or maximum on a box too large to enumerate. This needs an image that
-    has every number of one residue class between its ends.
+    """`image` counts the values of a minimum or maximum on a box too large to enumerate. It does so only if the values
+    are all numbers of one residue class between the smallest and the largest value.
     """
     wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(2))
     for text, points in [("min(max(d0, 0), 7)", 8), ("min(max(d0 - d1, 0), 7)", 8), ("max(d0, d1) - d1", 200001), ("min(d0 * 4, 100)", 100026),

@@ -276,8 +276,8 @@ def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
 
 
 def test_buffers_are_shared() -> None:
-    """The steps of a chain alternate between two buffers: a step's buffer is free when the next step is stored. One of
-    the two is the result's own buffer, except in OpenCL.
+    """A chain of steps needs only two buffers: a step reads one and writes the other, and the next step overwrites the
+    first one. One of the two is the result's own buffer, except in OpenCL.
     """
     (fusion,) = fusions(steps("f32", 12).replace("[64]", "[65536]").replace("[63]", "[65535]").replace("[1:64]", "[1:65536]"))
     assert len(nests.planned(fusion).nests) > 6

@@ -206,8 +206,8 @@ def test_documents() -> None:
 
 
 def test_scales_of_f8() -> None:
-    """A lane's scale applies to one block of k. By the documents, all f4 values of the lane are in this block, but only
-    some of the f8 values. In the layouts of `nested mma`, all values of the lane are in this block.
+    """A lane's scale applies to one block of k. According to the documents, all f4 values of the lane are in this
+    block, but only some of the f8 values. In the layouts of `nested mma`, all values of the lane are in this block.
     """
     scaled = [it for it in intrinsics() if "SCALE" in it.name]
     assert {it.name for it in scaled} == matching(manual_says("scales of f8"))

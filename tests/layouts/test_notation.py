@@ -728,8 +728,8 @@ def sized_names(letter: str, bits: int, rng: random.Random) -> "dict[str, int]":
 
 @pytest.mark.drawn
 def test_drawn_linear_dimensions() -> None:
-    """reshape keeps the packed values. sublayout keeps the values of some dimensions and has 0 elsewhere. Every other
-    answer is the one that visiting all inputs gives.
+    """After a reshape, the packed values are the same. sublayout keeps the values of some dimensions and has 0
+    elsewhere. Every other answer agrees with a visit of all inputs.
     """
     rng = random.Random(22 + SEED)
     rows = []
