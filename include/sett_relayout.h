@@ -1006,7 +1006,7 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Choose how many values of a leaf of the destination make up a piece, and return this number. A piece should cover at least `want` adjacent elements
+/* Choose how many values of a leaf of the destination make up a piece, and return this number. A piece should cover at least `want` elements of memory
  * in both layouts. So take the smallest common digit whose strides in both layouts are at least `want`: a piece is one value of this digit. If there
  * is none, take the digit with the longest strides: a piece is as many of its values as `want` elements need. *step receives the shorter one of the
  * digit's two strides. */
