@@ -1,5 +1,4 @@
-"""The interval of each elementwise op, as C text. It contains all values that a correct kernel may compute for an
-element."""
+"""C texts of intervals. The interval of an elementwise op contains all values that a correct kernel may compute."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from gen.program.ir import Program
 
 
 def unlimited(fusion: Fusion) -> "Optional[Instruction]":
-    """Return the first loop in a fusion that has no known trip count; None if there is none."""
+    """Return a fusion's first loop of unknown trip count; None if there is none."""
     return next((i for i in fusion.computation.instructions if i.opcode == "while" and trips(i) is None), None)
 
 

@@ -287,7 +287,7 @@ static void fits_in_small_arenas(void) {
   CHECK(full && decided);
 }
 
-/* Ask every question about a map that has no points or is failed. */
+/* Ask every question about an empty or a failed map. */
 static void ask(sett_map_arena *arena, sett_map map, int decided) {
   const sett_map_interval box[2] = {{0, 3}, {0, 3}};
   int64_t results[ROOM];

@@ -550,8 +550,8 @@ class Draw:
         self.dot(True)
 
     def scale(self, node: Node, to: str) -> Node:
-        """Return the scales of a scaled-dot operand: one element per block of `node`. For a result of type `to`, the op
-        accepts scales of this type.
+        """Return the scales of a scaled-dot operand: one element per block of `node`. They have a type that the op
+        accepts for a result of type `to`.
         """
         dims = tuple(size // self.r.choice([k for k in range(1, size + 1) if size % k == 0]) if size else 0 for size in node.dims)
         kinds = [to] if to == "pred" else FLOATS if to in FLOATS else ["s8", "u8", to]
