@@ -2660,7 +2660,7 @@ typedef struct settp_map_engine {
   const sett_map_variable *bounds;
   const int64_t *modulus, *residue; /* variable i is known to be residue[i] modulo modulus[i] */
   int variables;
-  /* searches stop at this number of forms; so a small arena gives a less simple result, not a failure */
+  /* searches stop at this number of forms. A small arena has a low limit: its results are less simple, but no search fails */
   int32_t lin_limit;
   int error; /* 0, FULL or DEEP; it is never reset to 0. A rule that overflows is no error, but is not applied */
   /* `calls` and `nest`: number and nesting of the quotients being computed. `depth` and `looks`: nesting and number of the intervals being computed;
@@ -8555,7 +8555,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
     settp_map_fact_lin(e, lin[settp_map_at(arena, constraint[i].expr)->mark], constraint[i].lo, constraint[i].hi, 0);
   }
   for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].in);
-  /* forget intervals that were computed without the facts, and quotients that depend on them */
+  /* forget the intervals that were computed without the facts, and the quotients that were computed from such intervals */
   for (i = 0; i < e->lins; ++i) e->lin[i].known = 0;
   for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_MAP_NONE;
   e->memo_first = e->memos;

@@ -647,8 +647,8 @@ class Semantics:
         return lines
 
     def _failure(self, lane: _Lane, values: "Any", store: Store, result: int, text: str) -> Failure:
-        """Return the failure. It names the element of the result, the elements that the text reads, and those that HLO
-        reads.
+        """Return a failure that names the element of the result, the elements that the kernel's text reads for it, and
+        those that HLO reads.
         """
         at = ", ".join(str(terms.evaluate(i, values)) for i in lane.index)
         question = (

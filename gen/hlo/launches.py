@@ -217,8 +217,8 @@ def _share_buffers(launches: List[Launch]) -> None:
 
 
 def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:
-    """Find the parameters whose buffers a fusion may overwrite in all of its launches. The aliases of the fusion or of
-    the module allow it, or the buffer is a copy that the entry makes and nothing else reads.
+    """Find the parameters whose buffers a fusion may overwrite in all of its launches. In each launch, the aliases of
+    the fusion or of the module must allow it, or the buffer must be a copy that the entry makes and nothing else reads.
     """
     root = root_of(entry)
     parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]

@@ -190,8 +190,8 @@ def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> 
     """Split the index `name` into mixed-radix digits, and return the text of one term for each: the digit times its
     stride.
 
-    of: says which stride: the index of an operand, for the position in that operand; an `Inside`, for the sum of a
-        condition; "position", for the position in the result.
+    of: selects the stride. The index of an operand: the stride in that operand. An `Inside`: the stride in the sum of a
+        condition. "position": the stride in the result.
     """
     terms, below = [], 1
     for digit in reversed(digits):

@@ -94,8 +94,8 @@ class _Cut:
         return not is_step(step) or self.refused.get(step) == ""
 
     def _updates(self, instruction: Instruction) -> bool:
-        """Return true if an op updates a slice of an array in memory that the program may overwrite. It can then be
-        updated in place. The array is the result of a step, or a parameter of a body, a condition or an arm.
+        """Return true if an op can update a slice of an array in place, because the array is in memory that the program
+        may overwrite. Such an array is the result of a step, or a parameter of a body, a condition or an arm.
         """
         if instruction.opcode != "dynamic-update-slice":
             return False

@@ -170,8 +170,8 @@ def matrix_products(fusion: Fusion) -> bool:
 
 
 def may_keep_f32(fusion: Fusion, libraries: "Sequence[Library]") -> bool:
-    """Return true if the fusion has 16-bit floats and a library that compiles whole fusions may round them at other
-    places than the kernel does.
+    """Return true if a library that compiles whole fusions may round the fusion's 16-bit floats at other places than
+    the kernel does.
     """
     return bool(fusion) and any(x.name in WHOLE and x.command for x in libraries) and any(
         leaf.dtype in ("f16", "bf16") for i in fusion.computation.instructions for leaf in i.shape.leaves())

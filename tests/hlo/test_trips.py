@@ -1,4 +1,4 @@
-"""Test the number of iterations that is stated for a loop, against a loop that counts the iterations."""
+"""Test `trips`, the number of iterations of a loop. The tests compare it with a loop that counts its iterations."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ def test_bytes_stay(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target, device", ON)
 def test_layouts(target: str, device: str, tmp_path: Path) -> None:
-    """A bitcast follows the order in memory, a bitcast-convert the order of dimensions. Both can be used in the middle
-    of a fusion.
+    """A bitcast takes elements in the order of memory, a bitcast-convert in the order of the dimensions. Both can be
+    used in the middle of a fusion.
     """
     draw, texts = random.Random(4), {}
     for part in range(2):
