@@ -11474,9 +11474,9 @@ SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int va
                                         s.linear && s.stride == stride);
 }
 
-/* A break is a value v of the variable for which result(v) is not result(v - 1) + stride. Return a number that divides v - base for every break v. Return 0 if there is no
- * break, except perhaps v = base. The map is simplified and has one result. A candidate w is tested by writing v as base + w * j + i: the result must
- * then have this stride along i. Candidates are powers of the primes that divide the divisors in the map. */
+/* A break is a value v of the variable for which result(v) is not result(v - 1) + stride. Return a number that divides v - base for every break v.
+ * Return 0 if there is no break, except perhaps v = base. The map is simplified and has one result. A candidate w is tested by writing v as base + w *
+ * j + i: the result must then have this stride along i. Candidates are powers of the primes that divide the divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
                                         int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };

@@ -33,7 +33,7 @@ class Call:
 
     operands, results: the arrays of the fusion's parameters and results, with tuples flattened. An operand is None if
         the fusion does not read it.
-    kept: for the index of each scratch buffer that is an array of the program: this array.
+    kept: some scratch buffers of the fusion are arrays of the program. These arrays, by the buffer's index.
     """
 
     fusion: Fusion
