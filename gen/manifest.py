@@ -250,8 +250,8 @@ def _with_leads(program: Program, arrays: "Sequence[Array]", entries: "List[Dict
 
 
 def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Dict[str, Any]]":
-    """Return the results that the module allows to be stored in a parameter's buffer, but that are stored in another
-    buffer, each with the reason. Return an empty list if the program has loops or branches.
+    """Return the results that are not stored in a parameter's buffer although the module allows it, each with the
+    reason. Return an empty list if the program has loops or branches.
     """
     found: List[Dict[str, Any]] = []
     for result, parameter in program.whole.aliases.items() if program.straight else ():

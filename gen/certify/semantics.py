@@ -487,7 +487,7 @@ class Semantics:
             yield [condition for condition, _ in chosen.values()], reads
 
     def _later(self, store: Store, walked: _Walked) -> "Iterator[Tuple[Store, bool]]":
-        """Yield each later store to the same array, with true if it is in the same kernel."""
+        """Yield each later store to the same array, with a flag: true if that store is in the same kernel."""
         at = next(n for n, other in enumerate(walked.stores) if other is store)
         yield from (
             (other, True)

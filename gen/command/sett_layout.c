@@ -207,8 +207,8 @@ static int layout_at(command *self) {
   return layout_say(self, &value);
 }
 
-/* Returns coordinate i in the order of a table: the first input is fastest in CuTe's and linear layouts, the last one
- * in arrays. */
+/* Returns the i-th coordinate in the order in which tables list them. In CuTe's and linear layouts the first input is
+ * the fastest, in arrays the last one. */
 static sett_notation layout_index(command *self, const sett_notation *layout, int64_t i) {
   settp_notation_work work = settp_notation_begin(&self->arena);
   sett_notation_mode index[SETT_NOTATION_DIMS];

@@ -52,9 +52,9 @@ class Concatenate(Nest):
 
 
 def with_parts(nest: Nest, rows: bool) -> Nest:
-    """Return the nest as `Concatenate` if its only result is a concatenation, and a loop over each operand writes its
-    part efficiently. Return the nest unchanged otherwise. rows: if true, also return a `Concatenate` if these loops are
-    not efficient, but all operands together fill the rows of the output.
+    """Return a nest whose only result is a concatenation as `Concatenate`, if a loop over each operand writes its part
+    efficiently. Return any other nest unchanged. rows: if true, also return a `Concatenate` if these loops are not
+    efficient, but all operands together fill the rows of the output.
     """
     body = nest.partition.entry.body
     if len(nest.partition.roots) != 1 or nest.layout or not any(entry.instruction.opcode == "concatenate"

@@ -165,7 +165,7 @@ class Program:
     @property
     def donors(self) -> "Dict[Array, Array]":
         """Return, for each result that may be stored in a parameter's buffer, the parameter. Only programs with loops
-        or branches have such results. They must be correct whether or not the caller passes the same buffer for both.
+        or branches have such results. The programs are correct whether or not the caller passes one buffer for both.
         """
         return {} if self.straight else {self.results[n]: self.params[p] for n, p in self.aliases.items()}
 
