@@ -276,8 +276,8 @@ def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longes
     output is real.
 
     divided: function that returns the kernels for one dimension; None: work-items transform rows.
-    longest: maximum length of a real row that is transformed like a complex row of half the length, in which each number
-        consists of two real ones; 0: any length.
+    longest: a real row may be transformed as complex numbers, each made of two adjacent numbers of the row. This is the
+        maximum number of such pairs; 0: any number.
     """
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
