@@ -2610,7 +2610,7 @@ typedef struct settp_map_atom {
   int32_t depth, next;
   int32_t own; /* the form that consists of this atom only, or SETTP_MAP_NONE if there is none yet */
   uint32_t hash;
-  int32_t form, forms; /* the newest name in the list of names of a quotient, and the number of names */
+  int32_t form, forms; /* the list of the names floor(lin / c) of a quotient: its first (newest) entry, its length */
   uint32_t expr;       /* the printed expression of this atom, if nodes > 0 */
   int32_t nodes;
   /* `more`: 1 if the values of this atom at the SETTP_MAP_MORE further points are known. `wanted`: 1 if they will be computed. `later`: the next atom
@@ -2717,7 +2717,7 @@ SETT_INLINE int settp_map_room(settp_map_engine *e, void *array, int32_t need, i
   return 1;
 }
 
-/* Enter entry `at` of a table, one of lin, atom, memo and alike, as the newest one of its bucket. */
+/* Put entry `at` of a table (lin, atom, memo or alike) at the front of its bucket. */
 #define SETTP_MAP_ENTER(e, table, at)                                          \
   ((e)->table[at].next = (e)->table##_bucket[(e)->table[at].hash & (e)->mask], \
    (e)->table##_bucket[(e)->table[at].hash & (e)->mask] = (at))
@@ -3984,7 +3984,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
     for (k = 0; k < count; ++k) settp_map_flag_terms(e, l[k], flag, &support);
-    for (f = 0; f < e->facts; ++f) { /* use facts with further variables if the points stay few */
+    for (f = 0; f < e->facts; ++f) { /* use a fact with further variables if the number of points stays small */
       more = settp_map_lin_support(e, e->fact[f].lin);
       use[f] = !(more & ~support) || ((more & support) && settp_map_support_points(e, more | support) <= 2048);
       if (use[f]) settp_map_flag_terms(e, e->fact[f].lin, flag, &support);
@@ -8344,8 +8344,8 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
   return n;
 }
 
-/* Print a form. Return a number by which forms are sorted: first by the number of nodes of their prints, without a constant, then by the number of
- * subtractions. Return 0 if the print fails. */
+/* Print a form. Return 0 if the print fails, otherwise a number by which forms are sorted: first by the nodes of the print, without a constant, then by
+ * the subtractions. */
 SETT_INLINE int64_t settp_map_constraint_size(settp_map_engine *e, int32_t l) {
   int64_t n = settp_map_print(e, l), k;
   const settp_map_node *node = settp_map_at(e->arena, n ? e->lin[l].expr : 0);

@@ -972,8 +972,8 @@ typedef struct settp_move_shared {
   int32_t *places[2]; /* the places of all accesses for stores and loads; NULL while candidates are compared */
 } settp_move_shared;
 
-/* Number the elements that `a` has in row-major order, with dimension `order` as the contiguous one; other elements get -1. Return the number of
- * elements in the first row. `spare` is memory for one number per element. */
+/* Number the elements of `a` in row-major order, with dimension `order` as the contiguous one. An element that `a` does not have gets -1. Return the
+ * number of elements in the first row. `spare` is memory for one number per element. */
 SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t *row, int32_t *spare) {
   const sett_move_table *a = work->a;
   int64_t at[SETT_MOVE_DIMS];
@@ -1423,7 +1423,7 @@ SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char
   settp_move_say(text, 1, " >> lane & 1)");
 }
 
-/* Write a register of `a` or `b`, such as a[3]; in C with the thread, a[t][3]. */
+/* Write the name of a register of `a` or `b`, such as a[3]. In C, the thread t is the first index: a[t][3]. */
 SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg) {
   settp_move_char(text, 1, array);
   if (text->form == SETT_MOVE_C) settp_move_say(text, 1, "[t]");

@@ -927,9 +927,8 @@ class Comparison:
 
         wanted: the reductions of HLO's value. If a sum of the text contains all operands of a reduction, the set
             contains the reduction instead of these operands.
-        which: 0 if `root` is a value of HLO without reductions that must read each element once; negative if it is a
-            value of HLO with such reductions. A positive number if `root` is a value of the text: it identifies the
-            list `wanted`.
+        which: a positive number if `root` is a value of the text; it identifies the list `wanted`. If `root` is a value
+            of HLO: negative if the value has reductions that must read each element once; 0 if it has none.
         """
         if (root, which) in self.items:
             return self.items[root, which]

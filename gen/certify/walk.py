@@ -2218,7 +2218,7 @@ _caches: "Dict[str, Dict[int, Tuple[Node, Any]]]" = {}
 
 
 def restart() -> None:
-    """Forget the results about trees. This is called between texts."""
+    """Forget the results that are cached for syntax trees. This is called between texts."""
     _caches.clear()
 
 

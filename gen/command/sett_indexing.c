@@ -774,7 +774,7 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
   for (i = 0; i < x->names; ++i) {
     if (x->name[i].reader != answer->runtime[k].operand || strcmp(x->name[i].key, key)) continue;
     for (j = 0; j < k && taken[j] != i; ++j) {
-    } /* two variables of one map with the same value need two names, because their bounds differ */
+    } /* two variables of one map need two names even if their values are the same, because their bounds differ */
     if (j == k) return i;
   }
   x->name = (indexing_name *)(x->names ? hlo_grow(&x->h, x->name, x->names, sizeof *x->name)

@@ -40,7 +40,8 @@ static int nested_say_fragment(command *self, const char *text) {
   return 0;
 }
 
-/* Reads an argument that is a layout, or INTRINSIC.OPERAND, which stands for its layout. Returns 0 after say_error. */
+/* Reads a layout from an argument: the layout's text, or INTRINSIC.OPERAND for the layout of an intrinsic's operand.
+ * Returns 0 after say_error. */
 static int nested_read(command *self, int word, sett_nested_layout *layout) {
   const char *text = reading(self, self->argv[word]), *dot = strrchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;

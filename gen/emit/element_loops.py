@@ -74,7 +74,7 @@ class ElementLoops(Loads, Elementwise):
 
     @contextmanager
     def each_row(self) -> "Iterator[None]":
-        """Put the statements that the `with` block writes into a loop over the rows of a step, if there are rows."""
+        """Put a loop over the rows of a step around the statements that the `with` block writes, if there are rows."""
         if not self.rows:
             yield
             return

@@ -93,7 +93,7 @@ class Loads(Accesses):
         at: returns the C text of the value at a position.
         unbroken: the result of `_unbroken` for the position. If its condition holds and its stride is 0, all lanes read
             the same element.
-        whole: returns the C text of all lanes for a stride, if that condition holds; "" if there is no such text.
+        whole: if that condition holds, returns the C text of all lanes for a stride; "" if there is no such text.
         """
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
             return self.declare(of, dtype, 1, at(self._first(index)), bits)

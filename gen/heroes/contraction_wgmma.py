@@ -27,7 +27,7 @@ from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
 from gen.schedule import GpuTile
 
-DOWN, DEEP, ROW = 64, 16, 64  # rows and steps of an instruction; elements of a row in shared memory
+DOWN, DEEP, ROW = 64, 16, 64  # DOWN, DEEP: rows and steps of an instruction. ROW: elements of a row in shared memory
 TYPES = ("bf16", "f16")
 
 

@@ -365,7 +365,7 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
 
 def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = "") -> Form:
     """Return the plan of the code of one step of `loop`, in vectors if possible. whole: false for the code of one
-    element. thread: the map from a thread and its step to the index; "": `thread_map`.
+    element. thread: the map from a thread and its step to the index; "" stands for `thread_map`.
     """
     return Form(nest.partition, nest.partition.entry, thread or thread_map(nest, loop), loop if whole else Schedule(),
                 loop.box(nest.shape.elements), steady=whole, walked=None if loop.index else nest.shape,

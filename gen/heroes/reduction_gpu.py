@@ -519,8 +519,9 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- a thread's own steps ----
 
     def units(self) -> "Tuple[Optional[StepUnit], Optional[StepUnit]]":
-        """Return the vector (or row) that a thread reduces in a step: first for the steps that every thread of a block
-        does, then for the last step that only some threads do (None: there is no such step).
+        """Return the vector (or row) that a thread reduces in a step. The first value is for the steps that every
+        thread of a block does, the second for the last step, which only some threads do. A value is None if there is no
+        such step.
         """
         block = self.sweep
         count, left = divmod(math.prod(_digit_units(self.digits, block.vec).values()), block.fold)

@@ -56,7 +56,7 @@ class StripsRecord:
 
 
 class StripsCpuHero(Hero[Strips, StripsSchedule]):
-    """The emitter (hero) that writes one kernel for all parts."""
+    """The emitter (hero) that writes one kernel for all parts of a Strips nest."""
 
     name, members, leads = "strips", True, True
     nest_class = Strips

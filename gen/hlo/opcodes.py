@@ -52,7 +52,7 @@ class Elementwise:
     operator: str = ""          # C operator for numbers
     # C operator for pred
     pred_operator: str = ""
-    # function of reals in C's and the targets' libraries
+    # name of the function of real numbers in the libraries of C and the targets
     function: str = ""
     # types (f32, f64) that are computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
     scalar: Tuple[str, ...] = ()

@@ -96,8 +96,8 @@ _NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
 
 
 def parameter_name(text: str) -> str:
-    """Return the name of a function's parameter for a generated header, similar to the text. It is no keyword of C++,
-    and no macro or type of C's headers, which may be included before.
+    """Return a name for a function's parameter in a generated header. It is `text`, changed only as necessary: it is no
+    keyword of C++, and no macro or type of C's headers, which may be included before.
     """
     name = c_identifier(text)
     return name + "_" if _NO_PARAMETER.fullmatch(name) else name

@@ -106,7 +106,9 @@ def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, 
 
 
 def _map(read: Read, term: str) -> str:
-    """Return the map from the entry function's index to the value of `term`, an expression in its variables."""
+    """Return the map from the entry function's index to the value of `term`, an expression in the variables of
+    `read.map`.
+    """
     variables = algebra.info(read.map).variables
     box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in variables)
     return algebra.simplify(f"({', '.join(v.name for v in variables)}) -> ({term}), domain: {box}")

@@ -103,7 +103,8 @@ def _picked(extent: int) -> List[int]:
 
 
 def _walk(shape: hlo.Shape, tile: Sequence[int]) -> Tuple[Tuple[int, int], ...]:
-    """Return indices (row, column) in the first two by two tiles of the last two dimensions, in memory order."""
+    """Return indices (row, column) along the last two dimensions, in memory order. They lie in the first 2 x 2 tiles.
+    """
     rows, columns = [1, *(min(2 * t, d) for t, d in zip(tile, shape.dims))][-2:]
     points = []
     for i, row in enumerate(_picked(rows)):

@@ -56,7 +56,9 @@ class Chart:
 
 
 def memory_roof(row: bench.Row) -> Optional[bench.Row]:
-    """Return the memory throughput that limits a kernel: of the fastest read if it writes little, else of a copy."""
+    """Return the row with the memory throughput that limits a kernel: the fastest read if the kernel writes little,
+    else a copy.
+    """
     return row.get(row.get("yardstick", ""))
 
 

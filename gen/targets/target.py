@@ -194,7 +194,7 @@ class Target:
 
     @property
     def unroll(self) -> str:
-        """Return the line before a loop that is to be unrolled."""
+        """Return the line that is written before a loop so that a compiler unrolls it."""
         self.used.add("unroll")
         return self.unroll_word
 

@@ -221,7 +221,9 @@ def test_unbounded_domains_are_simplified(kind: str) -> None:
     lines, moved = [], 0
     for (question, text), one, two in zip(maps, simple, again):
         assert not one.startswith("error"), (text, one, two)
-        moved += one != two    # a second simplify may change only an empty domain that no rule recognises: each call narrows its bounds until the budget ends
+        # only an empty domain that no rule recognises may change in a second simplify: each call narrows its bounds
+        # until the budget ends
+        moved += one != two
         for number in re.findall(r"-?\d{18,}", one):
             assert number in text, (text, one)
         for _ in range(20):

@@ -157,8 +157,8 @@ def listed() -> "Dict[Key, str]":
 
 
 def proved(item: Item) -> "Tuple[int, Union[Tuple[float, List[Row]], str]]":
-    """Return two values. If gen supports the program, they are 0, and a pair of the processor time in seconds and the
-    verdicts on the launches. If gen refuses it, they are 2 and the reason.
+    """Return 0, and the processor time in seconds with the verdicts on the launches. If gen refuses the program, return
+    2 and the reason.
     """
     try:
         return 0, _proved(item)

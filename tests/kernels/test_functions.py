@@ -315,7 +315,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
     for (of, (kind, numbers_)), result in zip(wanted.items(), run(text, [data], target, tmp_path)):
         found = struct.unpack(f"<2048{INTEGERS.get(kind, 'f')}", result)
         for given, good, bad in zip(x, numbers_, found):
-            # except in C, the sign of a zero is not compared: LLVM takes both zeros for the same constant
+            # the sign of a zero is compared only in C; elsewhere, LLVM takes both zeros for the same constant
             signed = target == "c" or good != 0
             assert good == bad and (not signed or math.copysign(1, good) == math.copysign(1, bad)) or good != good and bad != bad, (of, given, good, bad)
     (fusion,) = hlo.fusions(hlo.parse(text, "f.hlo"))

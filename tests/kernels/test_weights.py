@@ -107,7 +107,9 @@ def written(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_values(target: str, tmp_path: Path) -> None:
-    """Constants of all types, and with another layout, have the values of the text when they are read from the file."""
+    """Constants of all types, and a constant with another layout, have the values of the text when they are read from
+    the file.
+    """
     device_or_skip(target)
     made = run.run(written(tmp_path, RETURNED), target, str(tmp_path), str(tmp_path / "out"))
     assert [path.read_bytes() for path in made] == CONTENTS

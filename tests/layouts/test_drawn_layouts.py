@@ -989,7 +989,7 @@ DRAW = {"strides": draw_strides, "onednn": draw_tag, "xla": draw_xla, "tenstorre
 
 
 def witnessed(said: str, table: Table) -> bool:
-    """Return whether the points in a "no" have the stated values, and the values prove the reason."""
+    """Return true if the points in an answer "no: REASON" have the stated values, and these values prove REASON."""
     reason, *rest = said[4:].split(": at ")
     values = []
     for point, value in re.findall(r"\(([\d,]*)\) (-?\d+|\([-\d,]+\))", rest[0]) if rest else []:

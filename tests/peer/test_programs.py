@@ -74,7 +74,9 @@ def compared(case: Path, program: Program, data: bytes) -> str:
 
 
 def check(cases: "List[Path]", target: str, folder: Path, suffix: str = ".hlo") -> Dict[str, str]:
-    """Return the errors of cases by name. suffix: the ending of the text's file name, for HLO or StableHLO."""
+    """Return the errors of cases. The key is the name of a case. suffix: the ending of the text's file name, for HLO or
+    StableHLO.
+    """
     options = run.Options()
     device_or_skip(target, options)
     programs, builts, bad = {}, [], {}

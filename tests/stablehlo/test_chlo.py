@@ -365,7 +365,7 @@ def test_next_after(dtype: str, tmp_path: Path) -> None:
     for (a, b), got in zip(pairs, made):
         step = key(a) + (1 if value(b) > value(a) else -1)
         wanted = value(b) if value(a) == value(b) else value(step) if step > 0 else -value(-step)
-        if wanted == 0 and value(a) != value(b):    # the zero next to `a` has the sign of `a`
+        if wanted == 0 and value(a) != value(b):    # a zero that follows `a` has the sign of `a`
             wanted = 0.0 if about.style == "fnuz" else math.copysign(0.0, value(a))
         assert same(got, wanted), f"{dtype}: from {value(a)} to {value(b)}: {got}, not {wanted}"
 

@@ -33,8 +33,8 @@ void backend_close(void);
 /* guarded: put guard bytes around the data; a run must not change them. On the host, unmapped pages follow the
  * guards. */
 int backend_allocate(struct buffer *buffer, size_t bytes, int guarded);
-/* Makes `part` a buffer of `bytes` bytes of `whole`, from offset `at`, a multiple of PART_ALIGN (gen/run/objects.py
- * defines it). Free `part` before `whole`. */
+/* Makes `part` a part of `whole`: `bytes` bytes from offset `at` on. `at` must be a multiple of PART_ALIGN
+ * (gen/run/objects.py defines it). Free `part` before `whole`. */
 int backend_part(const struct buffer *whole, size_t at, size_t bytes, struct buffer *part);
 void backend_free(struct buffer *buffer);
 /* Writes bytes, and waits. at: the offset from the start of the data; negative in the guard before it */

@@ -5,7 +5,8 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-/* MOST_BUFFERS: maximum number of parameters and results together. MOST_INDEX: maximum components of an index. */
+/* MOST_BUFFERS: maximum number of parameters and results together. MOST_INDEX: maximum number of components of an
+ * index. */
 enum { SETT_FUSION_ABI = 11, MOST_BUFFERS = 8192, MOST_INDEX = 8 };
 
 enum sett_kind {

@@ -458,9 +458,9 @@ static const char *check_round(struct job *job, unsigned long long seed, int rou
   return wrong;
 }
 
-/* Returns the number of rounds. Fusions with small inputs get more rounds, so that special values are combined. Fusions
- * with large inputs skip the wide style, since the special style includes it. wanted: the number; negative: a maximum;
- * 0: the size decides. */
+/* Returns the number of rounds: `wanted` if it is positive. Otherwise the size of the inputs decides, and a negative
+ * `wanted` gives a maximum, -wanted. Fusions with small inputs get more rounds, so that special values are combined.
+ * Fusions with large inputs skip the wide style, since the special style includes it. */
 static int rounds_for(const struct sett_fusion *fusion, int wanted)
 {
   size_t elements = 0;
