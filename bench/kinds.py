@@ -114,7 +114,7 @@ KINDS: "Dict[str, Tuple[Any, ...]]" = {
     "bf16 to f32": (lambda x: x.astype(F32), of(1 << 23, dtype=BF16)),
 }
 
-# These transposes move elements. If a transpose moves none, JAX prints only another layout of the result.
+# All of these transposes move elements. (If a transpose moves none, JAX only prints another layout of its result.)
 TRANSPOSES = {
     "transposed 210": ("f32", (128, 256, 512), (2, 1, 0)),
     "transposed bf16": ("bf16", (4096, 4096), (1, 0)),

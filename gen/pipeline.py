@@ -199,8 +199,8 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
 def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
               shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], Sequence[Step]]":
     """Divide the steps into the launches that the function NAME_prepare does once, and the other steps
-    (`once.prepared`). Prepare nothing if the language has no NAME_prepare, or if the program is traced, because a check
-    needs all arrays of a run.
+    (`once.prepared`). If the language has no NAME_prepare, there are no such launches. A traced program has none
+    either, because a check needs all arrays of a run.
     """
     return once.prepared(program, steps, shared) if language.prepares and not program.traced else (program, [], steps)
 

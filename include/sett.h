@@ -1179,8 +1179,8 @@ SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   return linear->outs == 1 && settp_notation_name_is(linear->out[0], "offset");
 }
 
-/* Write the digits of a layout of padded shared memory: one digit for each bit of the index. If a bit of the index changes several bits of the
- * element's number, there are no such digits, and the form is VALUES. */
+/* Write a layout of padded shared memory as digits, one for each bit of the index. If a bit of the index changes several bits of the element's number,
+ * digits cannot express the layout, and form->kind becomes SETTP_LAYOUT_FORM_VALUES. */
 SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_notation *layout) {
   const sett_notation_padded *padded = layout->padded;
   int d, i, k, at = 0;

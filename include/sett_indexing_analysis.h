@@ -1548,7 +1548,7 @@ SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
     for (i = 0; i < r->equations && !r->error; ++i)
       if (!r->equation[i].done) progress |= settp_analysis_step(r, &r->equation[i]);
     if (progress) continue;
-    /* no equation can be solved: an unknown variable becomes a range. Auxiliary variables are taken first, in the order in which they were made */
+    /* no equation can be solved: one unknown variable becomes a range. Auxiliary variables come first, in the order in which they were made */
     for (i = 0; i < r->vars; ++i)
       if (!r->known[(i + extras) % r->vars]) break;
     if (i == r->vars) break;
@@ -1642,7 +1642,7 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   if (!r.error) {
     r.rt_base = 0;
     settp_analysis_solve_all(&r);
-    /* if the guess rt_base was wrong, solve again with the number of ranges, which is now known */
+    /* rt_base is the guessed number of ranges; if it was wrong, solve again with the right number */
     if (r.ranges != r.rt_base && r.rts) {
       r.rt_base = r.ranges;
       settp_analysis_solve_all(&r);
@@ -2889,7 +2889,7 @@ enum { SETTP_MAP_PROOF_VARIABLE, SETTP_MAP_PROOF_QUOTIENT, SETTP_MAP_PROOF_LEAST
 
 typedef struct settp_map_proof_column {
   sett_map_interval bound;
-  /* columns of the factors, ascending; an atom has one factor, itself */
+  /* columns of the factors, ascending; the only factor of an atom is the atom itself */
   int factors, factor[SETTP_MAP_PROOF_FACTORS];
   int kind;   /* if the column is an atom: the atom's kind */
   int64_t of; /* kind VARIABLE: number of the variable; kind OTHER: handle of the expression */
@@ -3265,7 +3265,7 @@ SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
       for (j = 1; j < n; ++j) st[j] = j == column ? 0 : -x[column] * x[j];
       x[0] = 0;
       s->gone[column] = 1;
-      /* column = a new column - rounded multiples of the others, so that the row's coefficients become remainders */
+      /* replace the column by a new one minus rounded multiples of the others, so that the row's coefficients become remainders */
     } else {
       st[0] = 0;
       for (j = 1; j < n; ++j) {

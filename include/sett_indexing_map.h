@@ -2600,7 +2600,7 @@ typedef struct settp_map_form {
 } settp_map_form;
 
 typedef struct settp_map_atom {
-  /* c: the divisor of a quotient. A variable x with residue class r modulo c has the atom (x - r) / c */
+  /* c: the divisor of a quotient. For a variable x, it is the modulus of the residue class r, and the atom is (x - r) / c */
   int64_t lo, hi, c;
   int64_t r;        /* for a variable: its residue r (see c); for a xor made from a bit: the number of the bit */
   uint64_t support; /* bit i: the atom depends on a variable whose index modulo 64 is i */
@@ -5076,7 +5076,7 @@ SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, 
   out->sign = 0;
   if (!depth) e->bits->work = 0;
   if ((depth >= SETTP_MAP_BIT_DEPTH && !x.r) || ++e->bits->work > SETTP_MAP_BIT_WORK)
-    x.kind = SETTP_MAP_ATOM_VAR; /* at the limit of depth or work, the atom becomes a source, like a variable */
+    x.kind = SETTP_MAP_ATOM_VAR; /* at the limit of depth or work, treat the atom like a variable */
   if (x.kind == SETTP_MAP_ATOM_QUOTIENT && !(x.c & (x.c - 1))) {
     while (x.c >> shift > 1) ++shift;
     settp_map_read(e, x.a, 1, depth + 1, out);
@@ -5107,7 +5107,7 @@ typedef struct settp_map_bit_term { /* k * bit, a term of a sum */
   int32_t bit;
 } settp_map_bit_term;
 
-/* Add k to *sum modulo 2^64. Set *wide if a number exceeds 2^62 in magnitude. */
+/* Add k to *sum modulo 2^64. Set *wide if the sum exceeds 2^62 in magnitude. */
 SETT_INLINE void settp_map_wide_add(int64_t *sum, int64_t k, int *wide) {
   const int64_t most = (int64_t)1 << 62;
   int64_t r = 0;
@@ -6037,8 +6037,8 @@ typedef struct settp_map_part { /* a summand of a printed sum: k * expr */
   int32_t nodes;
 } settp_map_part;
 
-/* Return 1 if all atoms of the form `lin` precede the quotient q in the order of weight, then divisor, then number. `lin` is in a name of q. q is
- * printed only by names for which this holds, so the print of q never contains q itself. */
+/* Return 1 if all atoms of the form `lin` precede the quotient q in the order of weight, then divisor, then number. `lin` is the form of a name of q
+ * (settp_map_form). Only names for which this holds are printed, so the print of q never contains q itself. */
 SETT_INLINE int settp_map_form_lighter(const settp_map_engine *e, int32_t lin, int32_t q) {
   const settp_map_atom *y = e->atom + q;
   int32_t i;
@@ -6469,7 +6469,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
         best_t = t;
         best_turned = turned;
       }
-      /* nothing was added after the protected terms, so they can be released */
+      /* if no term was added after the protected ones, release them */
       if (e->terms == first + n) e->terms = first;
     }
   }
@@ -7409,8 +7409,8 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
-/* Split the form `rest` into factor * moved + left. The form `moved` is added at every leaf, which becomes k * leaf + moved. settp_map_lattice_amount
- * chooses the coefficients of `moved`; `how` is explained there. Return 0 if a number is too large. */
+/* Split the form `rest` into factor * moved + left. Every leaf then becomes k * leaf + moved. settp_map_lattice_amount chooses the coefficients of
+ * `moved`; `how` is explained there. Return 0 if a number is too large. */
 SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
                                          settp_map_share *out) {
   int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
@@ -7866,7 +7866,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
     } else if (low == high) {
       int64_t n = m / g;
       settp_map_cut_class(d, variable, (settp_map_mod((low - b) / g, n) * settp_map_inverse(k / g, n)) % n, n);
-    } else { /* several residues are allowed: move the bounds to the nearest allowed values */
+    } else { /* several residues are allowed: move each bound inwards to a value with an allowed residue */
       int64_t first = e->atom[y.atom].lo, last = e->atom[y.atom].hi, r, steps;
       for (steps = 0; steps < 4096 && first < last && first != INT64_MIN; ++steps, ++first) {
         r = settp_map_mod(settp_map_mod(first, m) * k + b, m);
@@ -7917,8 +7917,8 @@ SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, 
   settp_map_fact_add(e, p, settp_map_interval_divide(settp_map_interval(low, high), k));
 }
 
-/* C7: narrow the digits F - m * q in p, with q = F floordiv m, by the interval r of p. If d is not NULL, a digit of one variable narrows the
- * variable's residue class. If d is NULL, each narrowed digit is recorded as a fact. */
+/* C7: the form p has the interval r. Narrow the digits F - m * q in p, with q = F floordiv m, by this interval. If d is not NULL, a digit of one
+ * variable narrows the variable's residue class. If d is NULL, each narrowed digit is recorded as a fact. */
 SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[p].count && !e->error; ++i) {
@@ -9067,7 +9067,7 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
     m->bound = bound;
     for (i = 0; i < s.results; ++i) bound[i] = settp_map_interval(0, 0);
   }
-  /* source bits that are not bits of variables keep -1 */
+  /* column[i] stays -1 if source bit i is no bit of a variable */
   for (i = 0; i < SETTP_MAP_BITS_MAX; ++i) column[i] = -1;
   for (i = 0; ok && i < sett_map_variables(s); ++i) {
     int32_t l = settp_map_lin_variable(e, i);
@@ -9177,7 +9177,7 @@ SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, c
     if (vary & (vary + 1) || (uint64_t)box[i].lo & vary) return -1;
     missed[i] = box[i].lo;
   }
-  /* the equation contains no variable bit, so the sum of its result bits is the same in all images */
+  /* equations from `rank` on contain no variable bit, so the sum of their result bits is the same in all images */
   for (k = m->rank; k < m->outs; ++k) {
     int sum = m->line[k].one, varies = -1;
     for (j = 0; j < m->outs; ++j) {
@@ -9853,7 +9853,7 @@ SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) 
   return settp_map_class_mul(a, settp_map_class_make(0, k));
 }
 
-/* Return a residue class that contains x xor y for all x in a and y in b. It follows from the low bits that both classes determine. */
+/* Return a residue class that contains x xor y for all x in a and y in b. It fixes those low bits that both a and b fix. */
 SETT_INLINE settp_map_class settp_map_class_xor(settp_map_class a, settp_map_class b) {
   int64_t m = settp_map_gcd(a.modulus, b.modulus);
   if (!m) return settp_map_class_make(0, settp_map_xor(a.residue, b.residue));

@@ -212,8 +212,8 @@ typedef struct sett_move {
   /* sent[(step * parts + part) * threads + thread] is the register of `a` that the thread puts into this part of its word; -1 means any. `parts` is the
    * number of elements in a word: 4 of 8 bits, 2 of 16 bits, or else 1 */
   const int32_t *sent;
-  /* got[thread * to + register] is the part of a received word that this register of `b` gets, as the number step * parts + part. It is used where
-   * `held` is -1 */
+  /* got[thread * to + register] tells from which part of a received word this register of `b` is taken: the number step * parts + part. It is used
+   * where `held` is -1 */
   const int32_t *got;
   /* the accesses of shared memory, in the order of the code; NULL if `kind` is not SETT_MOVE_SHARED */
   const sett_move_access *store, *load;
@@ -729,7 +729,8 @@ SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *word
   }
 }
 
-/* Plan words of one element that several lanes can receive at once. In each step, a lane sends the element that most waiting lanes need. */
+/* Plan the words that consist of one element. Several lanes can receive such a word at once. In each step, a lane sends the element that most waiting
+ * lanes need. */
 SETT_INLINE void settp_move_broadcast(settp_move_work *work, settp_move_words *words, int most) {
   int32_t *wants = settp_move_ints(work, work->elements, 0);
   int i, left = words->count, step;
@@ -828,8 +829,8 @@ SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *h
   return 1;
 }
 
-/* Write the registers of `b` that need more than a copy of one register of the same thread. A register with the same values as an earlier one is left
- * out. Return the number of registers written. */
+/* Write to varies[] those registers of `b` for which it is not enough to copy one register of the same thread. A register with the same values as an
+ * earlier one is left out. Return the number of registers written. */
 SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *held, int16_t *varies) {
   const sett_move_table *b = work->b;
   int r, i, t, count = 0;

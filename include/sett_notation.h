@@ -1868,9 +1868,9 @@ SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_wo
   return settp_notation_unflat(work, &result);
 }
 
-/* Return CuTe's left inverse of leaves with integer strides. domain[i] is the stride of leaf i in the domain. The leaves are taken in the order of
- * their strides, and each leaf of the result extends to the next stride. The result is an inverse if every digit of an offset is less than the size of
- * the leaf that receives it. *open is set to 1 if this is not proved. */
+/* Return CuTe's left inverse of leaves with integer strides: a layout from an offset to an index of the domain, in which leaf i has the stride
+ * domain[i]. The leaves are taken in the order of their strides. For leaves with strides 2 and 12, the leaf of the result for stride 2 has size 6. The
+ * result is an inverse if every digit of an offset is less than the size of the leaf that receives it. *open is set to 1 if this is not proved. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
                                                            int64_t *domain, int *open) {
   settp_notation_flat result;
@@ -1896,9 +1896,9 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* Return the inverse of the leaves whose strides name a place below `path` (places, the outermost first). The result has one mode for each place
- * directly below `path`. A leaf with domain[i] = 0 (of size 1, or without a positive stride) only makes sure that its place has a mode. `open` is as in
- * settp_notation_left_inverse; NULL asks for the right inverse. */
+/* Return the inverse of those leaves whose place begins with `path`, the outermost part first. (A stride such as 2@0@1 names a place.) The result has
+ * one mode for each place directly below `path`. A leaf with domain[i] = 0 (of size 1, or without a positive stride) only makes sure that its place has
+ * a mode. `open` is as in settp_notation_left_inverse; NULL asks for the right inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
                                                          int *open) {
@@ -2154,7 +2154,7 @@ SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, c
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the compact layout of a mode, whose strides begin at *stride. */
+/* Return the compact layout with the shape of a mode. Its strides begin at *stride; *stride becomes the stride that a further leaf would have. */
 SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work, const sett_notation_mode *shape,
                                                       int64_t *stride) {
   sett_notation_mode result = settp_notation_leaf(shape->size, *stride), *modes;
@@ -4274,8 +4274,8 @@ SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const set
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-/* Gaussian elimination over the bases of a linear layout: each value[i] is the XOR of the bases that bits[i] selects. settp_notation_reduce returns
- * input bits whose value is `target`; if there are none, *rest is not 0. A bit whose basis is the XOR of earlier bases is not used, so it is 0 in the
+/* Gaussian elimination over the bases of a linear layout: each value[i] is the XOR of the bases that bits[i] selects. settp_notation_reduce returns the
+ * input bits whose bases have the XOR `target`; if there are none, *rest is not 0. If a basis is the XOR of earlier bases, its bit is 0 in the
  * result. */
 typedef struct settp_notation_solver {
   int count;

@@ -2075,9 +2075,9 @@ SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32
   return inner;
 }
 
-/* Set whole[i] to 1 if the division by tile dimension i (counted over all tiles) does not change the order in memory. This is so if the stride of the
- * quotient is the stride of the remainder times the tile size. The function goes from the last tile back to the first. stride[] has the stride of
- * each entry of the current list, or -1 if the later tiles give the entry no single stride. */
+/* Set whole[i] to 1 if the division by tile dimension i (counted over all tiles) keeps the order in memory: the stride of the quotient is the stride of
+ * the remainder times the tile size. The tiles are taken from the last to the first. stride[i] is the stride of entry i of the current list. It is -1
+ * if the later tiles split the entry so that it has no single stride. */
 SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whole) {
   int64_t stride[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], size = 1;
   int stage, i, tile_at = 0;
@@ -2880,7 +2880,7 @@ SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index)
   return 0;
 }
 
-/* Compare the positions of one element after another, for layouts whose positions are not a sum of digits of the element's number, and for the parts
+/* Compare the positions of the elements one by one. This serves layouts whose positions are not a sum of digits of the element's number, and the parts
  * of split arrays. */
 SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, const sett_tile_shape *b) {
   int64_t i[SETT_TILE_MAX_RANK], j[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK], k = 0;

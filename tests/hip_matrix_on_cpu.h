@@ -36,7 +36,8 @@ static void sett_mfma_16x16(int line, Sum *d, const Value *a, const Value *b, Su
     for (int k = 0; k < 4 * count; ++k)
       d[r] += brought::a[first + k / count * 16 + i][k % count] * brought::b[first + k / count * 16 + j][k % count];
   }
-  sett_exchange(line, ~(uint64_t)0, 0, -1); // no lane stores its next values before all lanes have read these
+  sett_exchange(line, ~(uint64_t)0, 0, -1); // wait until all lanes have read these values, before a lane stores its
+                                            // next ones
 }
 static inline float sett_mfma_bf16(unsigned short bits) {
   const uint32_t high = (uint32_t)bits << 16;

@@ -308,7 +308,7 @@ static inline range range_magnitude(range x, range y) {
 /* ---- Sums and products of floats in any order ---- */
 
 typedef struct {
-  double lo, hi, mass; /* lo, hi: the sums of the ends of the finite terms; mass: the sum of their magnitudes */
+  double lo, hi, mass; /* finite terms: sums of lower ends, upper ends, magnitudes */
   bool plus, minus, nan, unknown;
   bool fraction; /* false if all terms are known to be whole numbers */
 } range_sum;
@@ -349,8 +349,8 @@ static inline double range_flushed(double middle, double most, double other) {
 }
 
 /* The interval of a sum of `terms` products, added in any order, fused or not. mass: the sum of the products'
- * magnitudes. slack: the effect of the factors' errors. flushed: the effect of factors that are treated as zeros; NaNs
- * are not flushed. whole: true if all products are whole numbers, whose sums are exact if they are small. */
+ * magnitudes. slack: how much errors of the factors change the sum. flushed: how much it changes if factors are treated
+ * as zeros; NaNs are not. whole: true if all products are whole numbers, so that small sums are exact. */
 static inline range range_of_products(double sum, double mass, double slack, double flushed, bool whole, double terms, double unit,
                                double least, double largest) {
   const bool is_exact = whole && slack == 0.0 && flushed == 0.0 && mass * unit <= 1.0;

@@ -22,8 +22,8 @@ from gen.hlo.graph import Computation
 
 SEMANTICS_SECONDS = 20.0    # time that the queries about one launch's semantics may take
 SUFFIXES = {"c": ".c", "opencl": ".cl", "cuda": ".cu", "hip": ".hip"}
-# The macros that each target's compiler predefines. A C text is read and proved twice: as GNU C on a processor without
-# vector instructions, and with the macros of no particular compiler.
+# The macros that each target's compiler predefines. A C text is read and proved twice: with GNU C's macros for a
+# processor without vector instructions, and without the macros of any compiler.
 _ENDIAN = {"__BYTE_ORDER__": "1234", "__ORDER_LITTLE_ENDIAN__": "1234", "__ORDER_BIG_ENDIAN__": "4321"}
 MACROS: "Mapping[str, Mapping[str, str]]" = {
     "c": {"__GNUC__": "12", "SETT_BURSTS": "1", "__has_builtin": "__has_builtin", "NULL": "0", **_ENDIAN}, "c plain": {"NULL": "0", **_ENDIAN},

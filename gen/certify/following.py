@@ -145,7 +145,9 @@ class Following(Meaning):
         return False
 
     def _forget_arrays(self, keys: "Any") -> None:
-        """Do nothing. Unlike Meaning, this walk keeps the stores to arrays that a loop changes: each has a moment."""
+        """Do nothing. Unlike Meaning, this walk keeps the stores to arrays that a loop changes, because it records the
+        moment of each store.
+        """
 
     def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
         _, condition, step, body = node.parts

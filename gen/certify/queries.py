@@ -690,7 +690,7 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
             return False, ""
     if _covers(writes, bytes_of, solvers, quick=True):
         return False, ""
-    lacks, why = _enumerated(writes, bytes_of)    # enumerate before queries that are not quick, which take longer
+    lacks, why = _enumerated(writes, bytes_of)    # enumerate first, because the next queries may take longer
     if why and not lacks and (_covers(writes, bytes_of, solvers) or exact and _apart(writes, solvers)):
         return False, ""
     return lacks, why
@@ -870,7 +870,7 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
     """
     atoms = set(free) | terms.all_free(path)
     total = 1
-    # replace variables by their digits: a condition on one digit then connects fewer variables to a group
+    # replace variables by their digits: a condition on one digit then connects fewer variables, so groups are smaller
     for atom in sorted(atoms, key=lambda a: a.number):
         by = [1, *_divisors(path, atom)]
         if len(by) > 1 and not atom.lo and not any(q % p for p, q in zip(by, [*by[1:], atom.hi + 1])):

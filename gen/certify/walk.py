@@ -586,7 +586,7 @@ class Walk:
         return self._fresh(type, varies, span, value.memory.name)
 
     def _forget(self, memory: "Optional[Memory]" = None) -> None:
-        """Forget the values at places of private memory: of one array, or of all arrays."""
+        """Forget the known values of private memory: those of one array, or of all arrays if `memory` is None."""
         self.recent = {key: value for key, value in self.recent.items()
                        if memory is not None and key[0] is not memory}    # type: ignore[index]
 

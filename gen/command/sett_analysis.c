@@ -23,9 +23,9 @@ static int analysis_say_results(command *self, int results, int rank) {
   return 0;
 }
 
-/* Reads the argument that describes the memory which a map accesses: a shape, or only an element type if the map's
- * result is a position. If the layout is tiled, or if the map has one result and the array has more dimensions, *map
- * is replaced by a map to positions. Returns 0 after say_error. */
+/* Reads the argument that describes the memory of a map's accesses. It is a shape, or only an element type if the map's
+ * result is already a position. If the layout is tiled, or if the map has one result and the array has more dimensions,
+ * *map is replaced by a map to positions. Returns 0 after say_error. */
 static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map,
                            sett_tile_shape *shape, sett_analysis_memory *memory) {
   int type = sett_tile_type_find(text, strlen(text)), i, plain = 1;

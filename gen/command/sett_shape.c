@@ -535,8 +535,8 @@ static void shape_say_share(command *self, double share) {
   say_text(self, text);
 }
 
-/* An order of the dimensions, the format that XLA's document chooses for it, and the way to convert the given shape to
- * this format. */
+/* The format that XLA's document chooses for one order of the dimensions, and the way to convert the given shape to
+ * it. */
 enum { SHAPE_STAYS, SHAPE_COPIED, SHAPE_TRANSPOSED };
 typedef struct {
   sett_tile_format format;
@@ -901,7 +901,7 @@ enum { OP_OPERANDS = 4096, OP_VALUES = 65536 };
 /* The lists of integers that the arguments of an `op` command give. */
 typedef struct {
   int used;
-  /* the values of from= and all=; all=1 also writes the map's kind and its runtime variables */
+  /* values of the arguments from= and all=; with all=1, the answer also has the map's kind and runtime variables */
   int from_operand, all;
   sett_analysis_op op;
   sett_analysis_list in[OP_OPERANDS];

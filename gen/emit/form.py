@@ -260,8 +260,8 @@ class Form:
         return self.moves and self.registers_down == self.loop.interleaved > 1
 
     def in_words(self, flat: str, dtype: str, unit: int) -> bool:
-        """Return true if interleaved elements fill 32-bit words, and the first word of a step is aligned to `unit`
-        elements.
+        """Return true if each group of interleaved elements fills one 32-bit word, and the first word of a step is
+        aligned to `unit` elements.
         """
         if self.loop.interleaved == 1 or self.stride(flat, "lane")[0] != self.loop.interleaved or self.moves \
                 or bits(dtype) * self.loop.interleaved != 32:

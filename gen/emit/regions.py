@@ -261,8 +261,8 @@ class Regions(ElementLoops):
         return Value(name, dtype, self.lanes, half)
 
     def _lane_by_lane(self, entry: Entry, sides: "Sequence[Tuple[int, Region, When]]", name: str, dtype: str) -> None:
-        """Write a loop over the lanes of a register. If a lane is in one of the regions, the loop computes the operand
-        of that region for the lane. Otherwise, the lane keeps its value.
+        """Write a loop over the lanes of a register. For a lane in one of the regions, the loop computes the operand of
+        that region. The other lanes keep their values.
         """
         half, array, lanes, t = dtype == "f16", self.name(f"{name}_l", ""), self.lanes, self.d.index[self.index_type]
         stored = "u16" if half else dtype

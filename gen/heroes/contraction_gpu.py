@@ -315,8 +315,8 @@ def _blocks(nest: TiledProduct, tile: GpuTile) -> "Dict[str, int]":
 
 
 def _parts(nest: TiledProduct, tile: GpuTile, context: Context) -> "List[int]":
-    """Return the numbers of parts (split-k) to try. Each part has the steps of a whole number of tiles; only the last
-    part may be shorter.
+    """Return the numbers of parts (split-k) to try. The steps of a part fill whole tiles; only the last part may be
+    shorter.
     """
     numbers, steps = context.device.contraction_gpu, nest.counts["step"]
     most = min(numbers.most_parts, max(1, steps // numbers.part_steps))

@@ -233,8 +233,8 @@ def in_pairs(nest: TiledProduct, operand: int) -> bool:
 
 
 def _paired(line: str) -> str:
-    """Return the line in memory from which an instruction's line `line` comes, if ldmatrix transposes pairs of lines. A
-    line is one of 16 rows of the left operand, or one of 16 columns of the right operand.
+    """Return the number in memory of the line that an instruction takes as line `line`, if ldmatrix transposes pairs of
+    lines. A line is one of 16 rows of the left operand, or one of 16 columns of the right operand.
     """
     return f"({line}) mod 8 * 2 + ({line}) floordiv 8"
 

@@ -103,7 +103,7 @@ class Placing:
     group, item: true if the C text uses the number of the work-group, and of the work-item in its group.
     coordinates: the variables and their values.
     guard: the condition that a work-item has something to compute; "" if it always has.
-    spare: true if some coordinates may be unused.
+    spare: true if the C text may leave some coordinates unused.
     """
 
     group: bool

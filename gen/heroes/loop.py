@@ -136,8 +136,8 @@ def _looping(nest: Nest) -> "Optional[Entry]":
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
     """Return the schedule for a nest that is one loop (a `while` for each element). A work-item runs the loops of
-    several registers together. Their number is limited by the processor's registers or, for registers of one element,
-    by the number of lanes of a vector.
+    several registers together. The number of registers is limited by those of the processor. If a register has one
+    element, the limit is the number of lanes of a vector.
     """
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
@@ -288,8 +288,8 @@ class Gathered(NamedTuple):
 
 
 def _later(nest: Nest, loop: LoopSchedule) -> str:
-    """Return the map from a thread and its step to the index of a later step, whose rows the thread prefetches; "" if
-    nothing is prefetched.
+    """Return the map from a thread and its step to an index of a later step: the thread prefetches the rows of that
+    index. Return "" if nothing is prefetched.
     """
     elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
     if not distance or distance >= elements:

@@ -54,7 +54,7 @@ Box = Dict[str, Tuple[int, int]]
 class BlockSchedule(Schedule):
     """The schedule of a block, whose threads form a box [rows][fold][across].
 
-    across: number of threads along adjacent results, which belong to the dimension `digit` of the input (None: 1
+    across: number of threads along adjacent results. Adjacent results lie along dimension `digit` of the input (None: 1
         thread).
     fold: number of threads that share one result.
     rows: number of further results.

@@ -287,7 +287,9 @@ class ScanWriter:
                          Report(list(self.seen), code))
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Dict[str, Any]":
-        """Return the fields of ScanRecord. turns: number of rows, or of groups of rows, that the work-items share."""
+        """Return the fields of ScanRecord. turns: number of rows, or of groups of rows, that are divided among the
+        work-items.
+        """
         chunks, threads = self.schedule.chunks, self.schedule.threads
         items, (at, names, blocks) = -(-turns // chunks), self.placement(counts, turns)
         c = algebra.c_text(at, self.index_type)

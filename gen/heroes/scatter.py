@@ -649,7 +649,7 @@ def _forms(nest: Scatter, thread: Thread) -> "List[Form]":
 
 
 def _shared(context: Context, nest: Scatter) -> InOrder:
-    """Return the schedule in which work-items share the result, so that no two of them write the same element."""
+    """Return the schedule in which each work-item has a part of the result, so that no two write the same element."""
     dims, a, device = nest.targets[0].shape.dims, nest.instruction.attributes, context.device
     if nest.shape.elements < device.scatter.shared_updates or any(target.shape.dtype in dtypes.PACKED
                                                                   for target in nest.targets):

@@ -511,9 +511,7 @@ HERO = TransposeGpuHero()
 
 
 def _flat(frame: Frame, tile: SharedTileSchedule, nest: Nest, access: DigitAccess, vec: int, along: str) -> str:
-    """Return the map from a thread and its step, in the phase that `along` selects, to the position in the access's
-    buffer.
-    """
+    """Return the map from a thread and its step to the position in the access's buffer. `along` selects the phase."""
     return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)),
                    access.index)
 

@@ -79,7 +79,7 @@ class Combiner:
 
     @property
     def starts_known(self) -> bool:
-        """Return true if partial results may start from known constants."""
+        """Return true if the start value of each component's partial results is known."""
         return self.start is not None and None not in self.start
 
     def start_of(self, component: int) -> int:

@@ -196,8 +196,8 @@ MOST_WRITTEN = 512    # maximum number of instructions of an unrolled loop, over
 
 
 def written_out(loop: Instruction) -> bool:
-    """Return true if a loop is fully unrolled: it has few, short iterations on large arrays, so that fusion turns it
-    into one pass over memory. A loop on small arrays stays a loop.
+    """Return true if a loop is fully unrolled: it has few, short iterations on large arrays. Fusion then turns it into
+    one pass over memory. A loop on small arrays stays a loop.
     """
     count, body = trips(loop), loop.called[1]
     return (count is not None and count <= MOST_TRIPS and count * len(body.instructions) <= MOST_WRITTEN

@@ -160,14 +160,14 @@ class Contraction(Nest):
 
     @property
     def line(self) -> Digit:
-        """Return the outer digit, other than the rows, along which the operand `units` is the same. Return a digit of
-        size 1 if there is none.
+        """Return the outer digit, besides the rows, that does not move the operand `units`. If there is none, return a
+        digit of size 1.
         """
         return Digit(1, 0, 0) if self.lines is None else self.outer[self.lines]
 
     @property
     def covered(self) -> bool:
-        """Return true if exactly one cell of each window computes each element of the result."""
+        """Return true if the cells of each window compute each element of the result exactly once."""
         return all(window.covers(self.outer[window.digit].size // self.outer[window.digit].each)
                    for window in self.windows)
 
@@ -494,9 +494,8 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
 
 
 def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
-    """Return, by the name of each outer digit, the number of strips (gen/plan/strips.py) by which a step of the digit
-    moves. Return None if one of these numbers is not constant, or if different columns or steps of the sum belong to
-    different strips.
+    """Return, by the name of each outer digit, by how many strips (gen/plan/strips.py) a step of the digit moves.
+    Return None if such a number is not constant, or if the strip also depends on the column or on the step of the sum.
     """
     if not number:
         return {}

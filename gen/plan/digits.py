@@ -159,7 +159,8 @@ def interleaved(space: IterationSpace, lines: bool = False) -> int:
     """Return the number n of rows that some arrays interleave and other arrays store one after another. An interleaved
     array contains element 0 of all n rows, then element 1 of all rows, and so on. Return 1 if there are no such rows.
 
-    An array may be of neither kind if it is only read, at one position for a whole row. lines: see `in_words`.
+    A third kind of array is allowed: it is only read, and all elements of a row read the same position. lines: see
+    `in_words`.
     """
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
@@ -347,9 +348,9 @@ def row(nest: Nest) -> int:
 
 
 def falling(nest: Nest) -> int:
-    """Return the length of a run of positions along which a nest mostly reads memory backwards: as the position rises,
-    the addresses of more bytes fall than rise. Return 0 if there is no such run. A run consists of one or more minor
-    digits.
+    """Return the length of a run of positions along which a nest reads memory mostly backwards; 0 if there is none.
+    That is, as the position rises, more bytes are read at falling addresses than at rising ones. A run consists of one
+    or more minor digits.
     """
     space, run = iteration_space(nest.partition, nest.shape), 1
     reads = [(a.bytes, a.strides) for a in space.accesses if a.strides and not a.write] if space else []

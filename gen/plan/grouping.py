@@ -158,8 +158,8 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
 
 
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
-    """Return the accesses of a kernel that computes only this result. The maps go from a position in the result's
-    memory to a position in the buffer.
+    """Return the accesses of a kernel that computes only this result. Each access has a map from a position in the
+    result's memory to a position in the buffer.
     """
     number, shape, instruction, output = leaf
     partition = Partition(computation, [Root(number, shape, instruction, output, identity(shape.dims))],
@@ -215,8 +215,8 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:
-    """Return the maps from a kernel's position to a result's position that are worth trying. They are the identity, and
-    each map with which the kernel and the result read the same element of a buffer.
+    """Return the maps from a kernel's position to a result's position that are worth trying. They are `same`, and each
+    map by which the kernel and the result read the same element of a buffer.
     """
     ways = {same: None}
     for own in reads[leaf.number]:

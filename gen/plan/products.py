@@ -475,8 +475,9 @@ def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
 
 def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, matrix: Instruction,
                panels: Panels) -> Optional[Instruction]:
-    """Return a product by a matrix that is contiguous along the sum, or None if it is not. The sum is split into steps
-    of one vector each. The lanes of the vector become a batch dimension, and a reduce adds them at the end.
+    """Return a product by `matrix` whose sum is split into steps of one vector each. The lanes of the vector become a
+    batch dimension, and a reduce adds them at the end. Return None if `matrix` is not contiguous along the sum, or if
+    another way is as fast.
     """
     kind, bytes_, steps = _sum_type(dot), dtypes.storage_bytes(matrix.shape.dtype), math.prod(loop_sizes(dot))
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)

@@ -379,7 +379,7 @@ class Storage:
 
 
 def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) -> Storage:
-    """Return the choice of stored values for a computation that writes `leaves`."""
+    """Return the values that a computation of `leaves` stores, chosen by `costs`."""
     evaluations = Evaluations(computation, leaves, {i for i in computation.instructions if stops(i)},
                               costs.rows)
     return Storage(evaluations, evaluations.chosen(costs), costs)

@@ -176,8 +176,8 @@ def _keep_updated(program: Program, steps: "List[Step]") -> None:
 
 
 def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
-    """A launch updates `operand` in place. Return the indices of the other arguments through which it reads `operand`.
-    An element that it reads there may have been overwritten already.
+    """Return the indices of the arguments through which a launch reads `operand`, besides the one through which it
+    updates `operand` in place. An element that is read there may have been overwritten already.
     """
     assert isinstance(launch.kernel, Kernel)
     updated = {(of.role, of.number) for of in launch.kernel.nest.aliases.values()}

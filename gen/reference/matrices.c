@@ -36,7 +36,7 @@ static inline int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n
   return info;
 }
 
-/* Solve for one right-hand side after another; each unknown follows from its equation. as0, as1: the
+/* Solve for each right-hand side. Each unknown follows from its equation and the unknowns before it. as0, as1: the
    strides of the rows and columns of T. bs0, bs1: those of the right-hand sides. */
 static inline void triangular_solve_real(const real *a, const real *b, real *x, wide *w, int64_t n, int64_t sides, int64_t as0,
                                   int64_t as1, int64_t bs0, int64_t bs1, int forward, int unit) {

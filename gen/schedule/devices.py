@@ -654,8 +654,8 @@ class SortGpuNumbers:
 class TableNumbers:
     """Numbers for functions of 16-bit elements that are looked up in a table."""
 
-    # A table is faster if a function takes at least this number of instructions for 16 elements. (Time with a table
-    # relative to time without: logarithm, 30 instructions, 0.86 in C and 1.03 on PoCL; six products and sums, 36
+    # From this number of instructions for 16 elements on, a table is faster. (Measured times with a table, relative to
+    # those without: for a logarithm of 30 instructions 0.86 in C and 1.03 on PoCL; for six products and sums, 36
     # instructions, 0.43.)
     cost: int = 32
     elements: int = 1 << 20             # for this many elements, a table saves more time than filling it takes
@@ -870,7 +870,7 @@ class MatricesNumbers:
     few_block_rows: int = 5
     block_threads: int = 256            # maximum number of threads of a block that computes one matrix
 
-    # elements of the matrix for each thread, if the block has fewer threads than the maximum
+    # number of matrix elements for each thread, in a block that has fewer threads than the maximum
     block_thread_elements: int = 4
 
 
@@ -880,8 +880,8 @@ class BlockNumbers:
 
     threads: int = 256                  # maximum number of threads of the block
 
-    # maximum number of blocks of a kernel in a loop that one block of threads runs; this block does the work of the
-    # kernel's blocks one after another
+    # one block of threads runs a loop only if each kernel in it has at most this number of blocks; it does their work
+    # one after another
     groups: int = 8
 
 

@@ -69,7 +69,7 @@ class Op:
     types: List[Shape] = field(default_factory=list)
     results: List[Shape] = field(default_factory=list)
     types_pos: int = 0
-    line_pos: int = 0  # position in the text of the names of the results
+    line_pos: int = 0  # position in the text of the results' names
 
 
 @dataclass

@@ -599,7 +599,7 @@ static void nested(void) {
   sett_nested_answer answer;
   memset(&zero, 0, sizeof zero);
   CHECK(!good.error && !part.error && failed.error);
-  /* the loop over owners ends for every index */
+  /* for every index, the function returns 0 after the last owner */
   for (index[0] = -1; index[0] < 10; ++index[0])
     for (w = 0; sett_nested_owner(&good, index, w, &subgroup, &thread, &slot) && steps < 1000; ++w) ++steps;
   CHECK(steps == 8);

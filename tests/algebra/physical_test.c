@@ -166,8 +166,8 @@ static int reads(const array *out, const array *in, const int *x, const int *y) 
 
 static unsigned char pair[POSITIONS][POSITIONS], got[POSITIONS][POSITIONS];
 
-/* Let lanes go through the output in memory order. Compare the 16-byte lines of the operand that each warp touches, the
- * bank conflicts, and the set of positions that are read. */
+/* Adjacent lanes take adjacent positions of the output. Compare the 16-byte lines of the operand that each warp
+ * touches, the bank conflicts, and the set of positions that are read. */
 static void questions(sett_map_arena *arena, const sett_analysis_answer *answer, const array *out, const array *in) {
   static const sett_analysis_list position_only = {0, NULL};
   sett_analysis_memory whole;

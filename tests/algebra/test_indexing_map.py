@@ -271,8 +271,8 @@ def test_simplify_keeps_domain_and_values() -> None:
 
 
 def test_simplify_where_divisors_may_be_zero() -> None:
-    """Simplify keeps the domain and the values, as the oracle reads the text and as the command evaluates it. A point
-    where the map has no value is not compared.
+    """A simplified map has the same domain and the same values, for the oracle and for the command. Points where the
+    map has no value are not compared.
     """
     rng = random.Random(SEED + 11)
     lost = outside = 0
@@ -447,7 +447,7 @@ def test_chain_and_inverse_is_the_identity() -> None:
         for step in reversed(steps):  # from the last result back to the first operand
             whole = step.map(False) if whole is None else algebra.compose(whole, step.map(False))
         middle = whole
-        for step in steps:    # then from the first operand to the last result
+        for step in steps:    # then forward, from the first operand to the last result
             whole = algebra.compose(whole, step.map(True))
         names = [f"d{i}" for i in range(len(here))]
         bounds = ", ".join(f"{x} in [0, {d - 1}]" for x, d in zip(names, here))

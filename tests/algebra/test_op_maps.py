@@ -72,8 +72,8 @@ def table(dims: Index) -> list[Index]:
 
 
 def runtimes(lines: list[str], tensors: dict[int, dict[Index, int]]):
-    """Return a function that maps a point to the values of its runtime variables. The values are read from the index
-    operands, at the indices that `lines` states. The function returns None for an update that is dropped.
+    """Return a function from a point to the values of its runtime variables. The function reads them from the index
+    operands; `lines` states at which indices. It returns None if the update at the point is dropped.
     """
     found = read(lines[0])
     readers = []

@@ -17,8 +17,8 @@ DEAR = ("sorts",)    # sets that take long, and most of whose kernels are not pr
 
 
 def faults(of: str, count: int, seed: int = SEED, most: int = 1 << 30) -> "tuple[int, list[str]]":
-    """Return the number of kernels in drawn programs of a set, and the verdicts that are failures. At most `count`
-    programs are drawn, and none after their kernels are `most` or more.
+    """Return the number of kernels in drawn programs of a set, and the verdicts that are failures. Drawing ends after
+    `count` programs, or when the drawn programs have `most` kernels or more.
     """
     known, programs = sets.listed(), sorted(sets.names(sets.SETS[of]()).items())
     found: "list[str]" = []

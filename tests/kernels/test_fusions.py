@@ -398,8 +398,8 @@ class Draw:
 
     def rows(self, sizes: Sequence[int], components: int, windows: Sequence[int], counts: Sequence[int]) -> Rows:
         """Return an array of indices for a gather or scatter. sizes: the sizes of its batching dimensions; components:
-        the number of components of an index; windows: the sizes of the window; counts: possible sizes of the array's
-        other dimensions.
+        the number of components of an index; windows: the sizes of the window; counts: the sizes from which those of up
+        to two further dimensions of the array are drawn.
         """
         rows = [*sizes, *(self.r.choice(counts) for _ in range(self.r.randint(0, 2)))]
         order = list(range(len(rows)))

@@ -101,8 +101,8 @@ def test_more_threads_for_more_bytes() -> None:
 
 
 def chains(size: int, device: str = "pocl-cpu") -> "List[int]":
-    """Return the number of kernels in the chain of each OpenCL launch (0 if the launch is a single kernel). The program
-    has five steps. In each step a row reads two rows of the previous step.
+    """Return how many kernels each OpenCL launch runs as a chain (0: the launch is a single kernel). The program has
+    five steps. In each step a row reads two rows of the previous step.
     """
     steps = "".join(f"""a{k} = f32[{size},{size}] slice(u{k}), slice={{[1:{size}], [0:{size}]}}
         b{k} = f32[1,{size}] slice(u{k}), slice={{[0:1], [0:{size}]}}

@@ -591,7 +591,7 @@ static void check_same(const model *m, const sett_nested_layout *layout) {
   n.subgroups = period(&n, S, SS);
   n.threads = period(&n, T, TS);
   if (n.subgroups > 24 || n.threads > 64) return;
-  /* owners repeat with the period of the ids, so a difference shows within two of the larger periods */
+  /* owners repeat with the period of the ids, so layouts that differ do so below twice the larger period */
   expected = same_by_loops(m, &n, 2 * (m->subgroups > n.subgroups ? m->subgroups : n.subgroups),
                            2 * (m->threads > n.threads ? m->threads : n.threads), 0);
   answer = sett_nested_same(layout, &other);

@@ -681,7 +681,7 @@ def draw_iree(rng: random.Random):
             step *= tile
         field[f"{key}_strides"] = steps
     text = "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
-    for key in ("subgroup", "thread"):  # `sett` prints stride 0 where the tile is 1
+    for key in ("subgroup", "thread"):  # `sett` prints stride 0 if the tile has size 1
         field[f"{key}_strides"] = [0 if tile == 1 else step for step, tile in zip(field[f"{key}_strides"], field[f"{key}_tile"])]
     return text, iree_table, "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
 

@@ -426,7 +426,7 @@ def exists(value, sizes: "list[int]") -> bool:
 @pytest.mark.drawn
 def test_drawn_compositions() -> None:
     """A composition has the value a(b(i)) at every i, and its shape refines b's. If a composition is refused, no layout
-    has these values, and the value that the refusal states as a witness is right.
+    has these values, and the value in the refusal's witness is right.
     """
     many = 500 * TIMES
     pairs = list(zip(drawn(many, 5 + SEED, 60) + drawn(many, 6 + SEED, 60, compact=True),

@@ -670,7 +670,7 @@ static int same(const array *a, const array *b, const int *number) {
   return bytes == memory(b, element_bits, NULL, other) && !memcmp(one, other, sizeof *one * 8 * (size_t)bytes);
 }
 
-/* tails: number of answers "yes" for arrays with different numbers of positions */
+/* tails: number of answers "yes" for two arrays with different numbers of positions */
 static int answers[2], transposes, thirds, aligned[2], tails;
 
 static void check_reason(const sett_tile_answer *answer, const array *a, const array *b) {

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Tuple
 from mpmath import mp
 
 mp.dps = 80
-TINY = mp.mpf(2) ** -80    # replaces an argument of 0 in formulas that divide by the argument
+TINY = mp.mpf(2) ** -80    # used instead of 0 in formulas that divide by the argument
 ROOT = mp.findroot(mp.digamma, 1.4616)
 
 

@@ -21,7 +21,7 @@ struct sett_buffer {
   int bits;
   enum sett_kind kind;
   int exact; /* true for a result that only moves data; it is compared bit by bit */
-  unsigned long long index; /* for a parameter of indices: valid indices are below this; 0: no indices */
+  unsigned long long index; /* for a parameter of indices: valid ones are below this; 0: it has no indices */
   /* For indices whose windows must not overlap. [0]: the distance in memory between the components of an index.
    * [1]: the number of components; 0: no such indices. Then, for each component, the number of windows that fit and the
    * size of a window. */

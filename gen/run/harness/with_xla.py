@@ -92,7 +92,7 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
             array.block_until_ready()
 
     number = 0
-    for number in range(2 * len(results)):  # run until the pages of all results are mapped
+    for number in range(2 * len(results)):  # these runs map the pages of all results
         run(number)
     jax.block_until_ready(results)
     print(f"ready XLA:CPU {jax.__version__} (jax) on {threads} threads", flush=True)
