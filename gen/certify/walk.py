@@ -2154,8 +2154,8 @@ class Walk:
         return self._fresh(type, True)
 
     def _named(self, name: str, values: "Sequence[Value]", result: Value) -> Value:
-        """Return `result`, the value of a walked call of a function that depends only on its arguments. Subclasses add
-        an expression to it.
+        """Return the value of a call of a function that depends only on its arguments. This is `result`, which comes
+        from the walk through the function; subclasses add an expression to it.
         """
         return result
 

@@ -259,8 +259,8 @@ class Radix(NamedTuple):
 
 
 def radix(flat: str) -> "Optional[Radix]":
-    """Return the digits into which a map splits its position, as a Radix. Return None if the strides do not prove that
-    the values are consecutive and distinct.
+    """Split the position of a map into digits, and return them as a Radix. Return None if the strides do not prove that
+    the map's values are consecutive and distinct.
     """
     info = algebra.info(flat)
     if len(info.variables) != 1 or info.variables[0].lo:

@@ -151,7 +151,7 @@ class Root:
     output: int
     map: str
     scratch: bool = False
-    # the map to the index where the element is written, with runtime variables; "" if `map` gives this index
+    # the map, with runtime variables, to the index where the element is written; "" if `map` gives this index
     at: str = ""
     # the runtime variables of the map `at`
     starts: "Tuple[Start, ...]" = ()

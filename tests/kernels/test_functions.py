@@ -102,8 +102,8 @@ def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
-    """A NaN stays a NaN when a result is rounded to bf16. Rounding by adding to the bits would turn some NaNs into
-    numbers, so vectors are rounded in this way only if they were converted from bf16.
+    """A NaN stays a NaN when a result is rounded to bf16. Rounding by an addition to the bits would turn some NaNs
+    into numbers. Vectors are rounded in this way only if they were converted from bf16.
     """
     named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}    # only functions that an op calls directly
     opcodes = [opcode for opcode, name in named.items() if name not in functions.BINARY]
