@@ -150,8 +150,8 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         few, even = min(rows, columns), _even(sizes)
         height, width = {"eigh": (even, even), "svd": (even, max(rows, columns)), "triangular-solve": (rows, rows)}.get(
             op, (rows, columns))
-        # `line`: number of adjacent elements that a group's threads access; `wanted`: number of threads for all
-        # elements
+        # `line`: number of adjacent elements that a group's threads access; `wanted`: number of threads among
+        # which all elements are divided
         line, wanted = sides if solves else width, rows * (sides if solves else width) // numbers.block_thread_elements
         if op == "svd":
             line = max(1, min(line, numbers.block_threads // (even // 2)))

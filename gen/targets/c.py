@@ -82,7 +82,7 @@ class C(Target):
 
     @property
     def unknown_zeros(self) -> str:
-        if self.embedded:       # needed only for masked loads, which compilers for small machines do not use
+        if self.embedded:       # only compilers that use masked loads need the zeros; those for small machines do not
             return ""
         self.used.add("unknown_zeros")
         return "unknown_zeros()"

@@ -229,7 +229,7 @@ class Target:
 
     @property
     def unroll_few(self) -> str:
-        """Return the line before a loop that is to be unrolled by 4; "" if the language has no such line."""
+        """Return the line before a loop so that a compiler unrolls it by 4; "" if the language has no such line."""
         return ""
 
     @property
