@@ -296,7 +296,7 @@ typedef struct sett_analysis_op {
   /* dimensions of broadcast, transpose, reverse and reduce; the one dimension of concatenate and all-gather */
   sett_analysis_list dimensions;
   sett_analysis_list start, stride; /* attributes of slice; `stride` is also one of windows */
-  /* attributes of pad. Windows have low and high, too. Both may be negative */
+  /* attributes of pad; `low` and `high` are also those of windows, and may be negative */
   sett_analysis_list low, high, interior;
   sett_analysis_list out_layout, in_layout; /* of bitcast: minor_to_major of the output and of the operand */
   /* attributes of a window: sizes, base dilations (lhs_dilate), window dilations (rhs_dilate), and reversal as 0 or 1 */
@@ -2936,7 +2936,7 @@ SETT_INLINE settp_map_proof_form *settp_map_proof_form_new(settp_map_proof *p) {
   return f;
 }
 
-/* Return a * x + b * y + c; y may be NULL. Return NULL if x is NULL, memory ends or a number overflows. */
+/* Return a * x + b * y + c; y may be NULL. Return NULL if x is NULL, the memory is too small or a number overflows. */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_mix(settp_map_proof *p, const settp_map_proof_form *x,
                                                             int64_t a, const settp_map_proof_form *y, int64_t b,
                                                             int64_t c) {

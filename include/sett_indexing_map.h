@@ -2046,8 +2046,8 @@ SETT_INLINE int settp_map_rank(uint32_t op) {
   return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
 }
 
-/* Return the order of two summands (below 0, 0 or above 0). Equal subexpressions have equal handles. So at each pair of nodes, only the first pair of
- * operands that differ is compared. */
+/* Return the order of two summands (below 0, 0 or above 0). Equal subexpressions have equal handles. So if two nodes have the same operation, only the
+ * first operand in which they differ is compared. */
 SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
   while (a != b) {
     const settp_map_node *x = settp_map_at(arena, a), *y = settp_map_at(arena, b);
@@ -6513,8 +6513,8 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
   }
 }
 
-/* Return 1 if a form has several terms and is never positive. As a dividend in C text, it then has one more number: a multiple of the divisor is added,
- * so that the dividend is not negative. */
+/* Return 1 if a form has several terms and is never positive. If C text divides such a form, it first adds a multiple of the divisor, so that the
+ * dividend is not negative. This is one more number. */
 SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   int32_t i, count = e->lin[l].count;
   if (count < 2 || e->lin[l].constant > 0) return 0;
@@ -8723,7 +8723,7 @@ SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t
   return count;
 }
 
-/* Return 1 if one of the expressions contains a negative number, or a sum with a number. */
+/* Return 1 if one of the expressions contains a negative constant, or a sum of something and a constant. */
 SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *expr, int count) {
   size_t keep = arena->top;
   settp_map_list list;

@@ -479,7 +479,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_neste
 SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
 /* Return the layout of a fragment that is repeated over a larger problem. Loop l has bounds[l] iterations and is distributed over subgroups[l]
- * subgroups, which are numbered row-major over all loops. Dimension d of the fragment belongs to loop place[d]. At most one dimension belongs to a
+ * subgroups, which are numbered row-major over all loops. Dimension d of the fragment lies along loop place[d]. At most one dimension lies along each
  * loop; if none does, the fragment has size 1 in this loop. The fragment's subgroup tiles must be 1. Dimension i of the result is loop l = map[i]. Its
  * batch tile is that of the fragment, times ceil(ceil(bounds[l] / subgroups[l]) / (size of the fragment in loop l)). */
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,

@@ -2833,9 +2833,9 @@ SETT_INLINE int settp_notation_is_pointer(const char *text, size_t length, size_
   return 0;
 }
 
-/* Read a pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o after it. Neither is part of the layout. If `part` is not NULL, it is the
- * swizzle before the pointer, a swizzle of byte addresses. It is changed to a swizzle of elements: in S<B,M,S>, M becomes lower by the logarithm of
- * the bytes of an element. */
+/* Read a pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o after it. Neither is part of the layout. If `part` is not NULL, it is the swizzle
+ * before the pointer. This swizzle permutes byte addresses, and is changed to one that permutes elements: in S<B,M,S>, M is lowered by log2 of the
+ * bytes of an element. */
 SETT_INLINE void settp_notation_read_pointer(settp_notation_reader *reader, sett_notation_part *part) {
   uint64_t address = 0;
   int64_t bits = 0, bytes, low = 0, shift = part ? part->shift < 0 ? -part->shift : part->shift : 0;

@@ -1375,7 +1375,7 @@ SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from,
   return -1;
 }
 
-/* Remove `want` contiguous elements of the source (of the destination, if `by_to` is set) from the loops, and write their offsets in the other buffer
+/* Take `want` contiguous elements of the source (of the destination, if `by_to` is set) out of the loops, and write their offsets in the other buffer
  * to offset[]. If `want` does not divide the loops evenly, the last step overlaps the step before it. Return 0 if fewer than `want` elements are
  * contiguous. */
 SETT_INLINE int settp_relayout_take(settp_relayout_job *job, int by_to, int64_t want, int64_t *offset) {

@@ -3361,9 +3361,8 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
   return answer;
 }
 
-/* Check strides of a coupled plan (a plan without steps). Along each dimension the layout has a period: an index at which every tile divides without a
- * remainder. From any index to the index one period further, the position grows by the same number. So the strides are right everywhere if they are
- * right up to one period. */
+/* Check strides of a coupled plan (a plan without steps). Along each dimension the layout has a period, which every tile divides. If the index grows by
+ * one period, the position always grows by the same number. So the strides are right everywhere if they are right up to one period. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);

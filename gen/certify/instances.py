@@ -878,8 +878,8 @@ def _applied(name: str, width: int, of: "Sequence[Expression]") -> Expression:
 # ---- comparison ----
 
 Key = Tuple[Any, ...]
-# The name of an operation, and a Counter of its operands. An operand is given by the set of elements on which it
-# depends. If the operation chooses one of its operands: "choice", and the set of the elements on which any operand
+# An operation as its name, and a Counter of its operands: an operand is given by the set of elements on which it
+# depends. An operation that chooses one of its operands is "choice", and the set of the elements on which any operand
 # depends.
 Bag = Tuple[str, Any]
 

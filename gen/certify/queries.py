@@ -293,8 +293,8 @@ class Questions:
 
     def _ask(self, printer: Printer, lines: "List[str]", path: "Sequence[Condition]", of: "Sequence[object]", question: str,
              at: "object", replay: "Callable[[Values], bool]", quick: bool = True) -> None:
-        """Ask a query. A counterexample refutes if three things hold: it consists of ids, steps, and at most one
-        integer of a parameter; all conditions of the path hold for it; and `replay` confirms it.
+        """Ask a query. A counterexample counts as a refutation under three conditions: it consists of ids, steps, and
+        at most one integer of a parameter; all conditions of the path hold for it; and `replay` confirms it.
         """
         conditions = _relevant(path, terms.all_free(of))
         asked = lines + [printer.condition(c) for c in conditions]

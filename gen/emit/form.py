@@ -460,9 +460,9 @@ class Form:
         return algebra.substitute(index, lane=0)
 
     def uneven(self, region: Region) -> Optional[Uneven]:
-        """Return the conditions of a guarded region whose guard differs between lanes. Return None if they do not allow
-        vectors. For example, the guarded index must have a constant stride along the lanes of at least GUARD_REGISTERS
-        adjacent registers.
+        """Return the conditions of a region whose guard may be true for some lanes of a register and false for others.
+        Return None if these conditions do not allow vectors. For example, the guarded index must have a constant stride
+        along the lanes of at least GUARD_REGISTERS adjacent registers.
         """
         index = self.mapped(region.map)
         if self.differing(index) or self.walked is None \

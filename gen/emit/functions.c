@@ -231,8 +231,8 @@ static inline floats log1p_floats(floats x) {
   return choose_floats(abs_floats(x) < 0x1p-25f, x, log_limits_floats(x, -1.0f, r));
 }
 
-/* 1 / (1 + e^-x), computed from e^-|x|, which does not overflow; with AVX-512, 2^n (p / (1 + p 2^n)), where
-   e^x = p 2^n */
+/* 1 / (1 + e^-x). It is computed from e^-|x|, which does not overflow. With AVX-512, it is computed as 2^n (p / (1 + p
+   2^n)), where e^x = p 2^n. */
 static inline floats logistic_floats(floats x) {
 #if AVX512
   floats n;

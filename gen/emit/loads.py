@@ -112,8 +112,9 @@ class Loads(Accesses):
         return (f"{self.c(runs.place)[0]} <= {runs.last}", runs.stride) if runs else None
 
     def _hoisted_positions(self, of: str, index: str) -> str:
-        """Return the C text of a lane's position. If it would contain divisions inside loops, the position for loop
-        variables of 0 is computed before the loops, for all lanes. The text adds multiples of the loop variables to it.
+        """Return the C text of a lane's position. If the text would contain divisions inside loops, the positions of
+        all lanes are computed before the loops, with loop variables of 0. The text then adds multiples of the loop
+        variables.
         """
         whole = self.c(index)[0]
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables

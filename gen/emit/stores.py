@@ -53,7 +53,7 @@ class Stores(Loads):
                      for i in range(self.loop.fused_steps) for k in range(n)]
             at = [f"({self.d.pointer}{kind} *)({self.address(pointer, flat, **{**self.start, **step})})"
                   for step in steps]
-            # access the array of rows in the order of its rows; number % n is the row
+            # go through the rows in order; number % n is the row
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
             registers.append([(number, at[number]) for number in order])
         loop = self.loop

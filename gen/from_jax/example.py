@@ -91,7 +91,7 @@ def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]")
 
 
 def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:
-    """Return the type and the length by which a result is compared. Add a float type to `floats`."""
+    """Return how a result is compared: as which type, and with how many elements. Add a float type to `floats`."""
     dtype, length = entry["dtype"], entry["elements"]
     if dtypes.is_complex(dtype):
         dtype, length = dtypes.TABLE[dtype].part, 2 * length

@@ -92,8 +92,8 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         yield Choice(self, nest, sections, first.index, parts=parts)
 
     def grids(self, choice: Choice[Concatenate, Optional[Sections]], context: Context) -> "List[Grid]":
-        """Return the launch. It has the blocks of all parts, one part after another. If each step computes one step of
-        every part, all parts share the blocks of one part.
+        """Return the launch. Its blocks are those of all parts, one part after another. If a step does one step of
+        every part, the launch has only as many blocks as one part.
         """
         if not choice.schedule:
             return []

@@ -572,8 +572,9 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
 
 
 def _is_far(nest: Contraction, context: Context) -> bool:
-    """Return true if `units`, the operand whose columns are vectors, is larger than a limit, which is lower if few rows
-    share this operand."""
+    """Return true if `units`, the operand whose columns are vectors, is larger than a limit. The limit is lower if few
+    rows share this operand.
+    """
     numbers, panels, size = context.device.contraction_cpu, context.device.panels, nest.units.shape.bytes
     rows = math.prod(digit.size for digit in nest.outer if not digit.units)
     return panels is not None and size > (panels.in_place_bytes if rows <= numbers.far_rows else numbers.kept_bytes)

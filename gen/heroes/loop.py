@@ -373,8 +373,8 @@ def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = 
 
 
 def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
-    """Return the registers of a step that run the nest's loop over elements together; None if each register runs it
-    alone. whole: false for the step that the end of the output cuts, which has `left` elements.
+    """Return the registers of a step whose loops over elements run together; None if each register runs its loop alone.
+    whole: false for the step that the end of the output cuts, which has `left` elements.
     """
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None

@@ -188,9 +188,9 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
 
 
 def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
-    """Return true if the rows of each strip (rows that a kernel multiplies and then reduces, gen/plan/strips.py) are
-    the rows of a whole number of work-items. row: the digit along which a work-item has rows. elements: the number of
-    elements of a row.
+    """Return true if each strip of rows (gen/plan/strips.py) consists of all rows of some work-items. A kernel
+    multiplies and then reduces the rows of a strip. row: the digit along which a work-item has rows. elements: the
+    number of elements of a row.
     """
     parts = list(zip(digits.weights, digits.sizes))
     return (all(weight >= strip or weight * size <= strip for weight, size in parts)

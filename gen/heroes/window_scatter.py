@@ -98,7 +98,7 @@ class WindowScatterHero(Hero[Nest, WindowScatterSchedule]):
         if hero is None or not outer or not hero.operands[1].shape.elements or _seen(hero) == EMPTY:
             return []
         d = outer[0]
-        # a window that reaches into two parts is visited for both
+        # two work-items visit a window that reaches into the parts of both
         least = 4 * loop_sizes(hero)[d] if hero.attributes["window"].size[d] > 1 else 1
         rows = max(-(-dims[d] // (device.unit_items * device.units)), least)
         return [WindowScatterSchedule(chunks=min(rows, dims[d]), dimension=d, items=-(-dims[d] // min(rows, dims[d])))]

@@ -72,8 +72,9 @@ def per_byte(name: str) -> int:
 
 
 def wider(a: str, b: str) -> str:
-    """Return the default type of a product, which is the type of one factor. The preferred type is, in this order of
-    criteria: complex, a float, of larger range, of higher precision, of more bits, signed.
+    """Return the default type of a product: the type of one of its factors. A complex type is preferred to a real one,
+    then a float to an integer. Further criteria are, in this order, larger range, higher precision, more bits, and
+    signed.
     """
     def rank(name: str) -> "tuple[bool, int, int, int, bool]":
         part = TABLE[TABLE[name].part or name]

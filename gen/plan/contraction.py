@@ -78,7 +78,7 @@ class Window:
     """A window along a dimension, divided into several cells.
 
     digit: the index of the outer digit that counts the window's positions (places).
-    every: the distance between neighbouring places of a cell.
+    every: the distance between neighbouring places that belong to one cell.
     """
 
     digit: int

@@ -453,7 +453,7 @@ class Partition:
         return self._resolve(scalar, self.entry.nowhere, 0, self.entry)
 
     def starts(self, root: Root) -> "Tuple[Runtime, ...]":
-        """Return the runtime variables of `root.at`, the map to the index where the root is written."""
+        """Return the runtime variables on which the index depends where the root is written (`root.at`)."""
         return tuple(Runtime(name, self.scalar_read(scalar), last) for name, scalar, last in root.starts)
 
     def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:

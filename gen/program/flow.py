@@ -120,7 +120,7 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
 
 @dataclass
 class _Joiner:
-    """Lets two arrays share a place if that is correct."""
+    """Lets two arrays share a place, if the program stays correct."""
 
     program: Program
     interference: "Interference"

@@ -58,8 +58,8 @@ class Body:
 
 def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") -> Body:
     """Return the calls, with copies inserted. A copy is needed before a call that would overwrite an operand, if the
-    operand is needed later or must not be written. aliases: for each fusion, the indices of the results that its
-    kernels write over an operand, with the index of the operand.
+    operand is needed later or must not be written. aliases: for each fusion, the results that its kernels write over an
+    operand: the index of the result, with the index of the operand.
     """
     last = {array: at for at, call in enumerate(program.calls) for array in call.operands if array}
     body, copies = Body([]), {}     # type: Body, Dict[Shape, Fusion]

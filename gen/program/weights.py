@@ -120,7 +120,7 @@ class Block:
         return made if i.opcode != "while" else _added(into, i, "get-tuple-element", i.shape, [made], index=0)
 
     def _inner(self, computation: Computation, arrays: "List[Array]", hands_on: bool) -> Computation:
-        """Return a computation whose parameter is a tuple of the old parameter and the arrays. hands_on: true if its
+        """Return a computation with one parameter: a tuple of the old parameter and the arrays. hands_on: true if its
         result also contains the arrays.
         """
         (old,) = computation.parameters

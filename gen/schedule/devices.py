@@ -87,8 +87,8 @@ WINDOW_ELEMENTS = 1 << 16
 # A reduce-window is split if the stride of its windows along the contiguous dimension is at least this number (32x32
 # blocks of f32[1024,1024], 1 thread: 0.62 ms split, 2.1 ms not split).
 WINDOW_STRIDE = 5
-# With a smaller stride, it is split if a window has at least this number of elements and the split saves at least half
-# of the combinations.
+# A reduce-window with a smaller stride is split if a window has at least this number of elements and the split saves at
+# least half of the combinations.
 WINDOW_OVERLAP = 32
 
 # Elements at most this many elements apart are picked from whole vectors; otherwise they are loaded one by one.
@@ -719,8 +719,8 @@ class ReductionCpuNumbers:
     # equal parts of memory that a work-item reads in turns, so that their address translations overlap (throughput
     # relative to a copy: 0.89 to 0.98; with one part 0.90 to 0.94)
     streams: int = 4
-    # Rows of at most this number of bytes are read in only half of `streams`. Short rows end often, and combining the
-    # accumulators at their ends leaves the processor too few buffers for prefetched cache lines.
+    # Rows of at most this number of bytes are read in `streams` / 2 streams. Short rows end often. At each end the
+    # accumulators are combined, which leaves the processor too few buffers for prefetched cache lines.
     short_row: int = 1024
     prefetch: int = 2048                # prefetch distance in bytes
     column_prefetch: int = 8 << 10      # prefetch distance in bytes, from row to row of a column

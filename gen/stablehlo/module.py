@@ -30,7 +30,7 @@ def parse(text: str, filename: str, sizes: "Optional[Mapping[str, Sequence[int]]
     sizes: the sizes of open dimensions, by symbol or by the argument's number
     """
     collecting = gc.isenabled()
-    gc.disable()  # a garbage collection visits all live objects of the parser, which may be a million
+    gc.disable()  # each garbage collection would visit the parser's live objects, maybe a million
     try:
         return _parsed(text, filename, sizes or {})
     finally:

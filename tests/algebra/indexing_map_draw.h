@@ -180,7 +180,7 @@ typedef struct draw_chain {
   int steps;
   const char *step[2 * DRAW_DEPTH]; /* texts of maps; the result of each is the operand of the previous one */
   int identity;                     /* the composed map is an identity wherever it has a value */
-  int total; /* an identity with a value on its whole box, so it simplifies to the text `expected` */
+  int total; /* 1: the map is an identity and has a value on its whole box, so it simplifies to `expected` */
   char expected[512];
   size_t used;
   char text[1 << 17]; /* the steps' texts */

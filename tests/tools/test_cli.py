@@ -275,8 +275,7 @@ def test_run_row_major(tmp_path: Path) -> None:
 
 
 def test_run_row_major_of_all_types(tmp_path: Path) -> None:
-    """If a copy changes one random layout to another, the row-major files of operand and result have equal bytes, for
-    every type.
+    """Copies from one random layout to another leave the row-major files of operand and result equal, for every type.
     """
     from gen.hlo import dtypes
 

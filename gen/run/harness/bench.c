@@ -14,8 +14,8 @@ enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIR
 /* In each set, all buffers of fewer than PACKED bytes share one allocation, because a process may have only about
  * 65,000 mappings. Each buffer is aligned to its size, rounded up to a power of two between PART_ALIGN and PAGE. */
 enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
-/* `rest` stops timing a copy or a read that is slower than the fastest one by more than a factor, because it would not
- * become the fastest. The factor is HOPELESS after FEW_TURNS turns, and IN_DOUBT after FIRST_TURNS turns. */
+/* `rest` stops timing a copy or a read if the fastest one is faster by more than a factor. The factor is HOPELESS after
+ * FEW_TURNS turns, and the smaller IN_DOUBT after FIRST_TURNS turns. */
 static const double HOPELESS = 4, IN_DOUBT = 1.15;
 
 static double seconds(void)
