@@ -7839,7 +7839,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
   if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN)
     return;
-  /* give up if the variable's residue class was narrowed in this round, because y was made for the old class */
+  /* y was made for an older residue class of the variable: give up if this class was narrowed in this round */
   if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return;
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
     settp_map_form form = e->form[f];

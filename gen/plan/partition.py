@@ -373,8 +373,8 @@ def moves_only(instruction: Instruction) -> bool:
 
 
 def only_side(instruction: Instruction, index: str) -> Optional[int]:
-    """Return the index of the operand from which all elements at `index` come unchanged. It is the operand of a move,
-    or an operand of a concatenate or pad if the whole index space falls on that operand. Return None if the op computes
+    """If all elements at the indices `index` come unchanged from one operand, return that operand's number. This is so
+    for a move, and for a concatenate or pad if all these indices fall on one operand. Return None if the op computes
     elements, or if the operand differs from element to element.
     """
     if moves_only(instruction):

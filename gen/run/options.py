@@ -88,7 +88,7 @@ def process_limit(options: Options, expected: float = 0) -> child.Limit:
 
 
 def longest(options: Options) -> int:
-    """Return a limit, in seconds. If one round of a check, or the bench of a kernel, is expected to take longer, it is
-    not run.
+    """Return a limit, in seconds. A round of a check, or the bench of a kernel, is not run if it is expected to take
+    longer.
     """
     return max(costs.MOST_SECONDS, options.limit or 0)

@@ -835,8 +835,8 @@ class FftNumbers:
     # maximum bytes of the table of the factors (roots of unity) between the two transforms of a row; beyond this size,
     # a factor is the product of entries of two small tables
     turn_bytes: int = 16 << 10
-    # maximum bytes of the table of roots of unity for a transform of real numbers, if a complex transform of half the
-    # length computes it
+    # A transform of real numbers may be computed by a complex transform of half the length. This is the maximum of the
+    # bytes of the table of roots of unity that this needs.
     fold_bytes: int = 32 << 10
     # maximum bytes of the transformed chirp for lengths that need a convolution (Bluestein); a larger chirp is computed
     # at run time

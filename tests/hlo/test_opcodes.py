@@ -90,7 +90,8 @@ def test_kinds(kind: str) -> None:
 
 
 def test_operands() -> None:
-    """The checker and the command `sett`, which has a table of its own in C, expect the number of operands in the row.
+    """The checker expects the number of operands in an op's row. So does the command `sett`, which has a table of its
+    own.
     """
     for row in ELEMENTWISE.values():
         kind = row.takes[-1] if row.opcode != "complex" else "f"

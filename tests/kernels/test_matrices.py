@@ -556,8 +556,8 @@ def templates(text: str, device: str) -> "List[str]":
 
 
 def test_who_writes_matrices() -> None:
-    """A block of threads computes a matrix of at least 16 rows. If a batch has at most one matrix per multiprocessor of
-    the GPU, 5 rows are enough.
+    """A matrix gets a block of threads if it has at least 16 rows; 5 rows are enough if the batch has at most one
+    matrix per multiprocessor of the GPU.
     """
     for count, n, block in ((1000, 16, True), (1000, 15, False), (100, 5, True), (100, 4, False), (1, 400, True)):
         text = module(typed("f32", (count, n, n)), [typed("f32", (count, n, n))], "cholesky", "lower=true")

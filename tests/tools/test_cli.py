@@ -879,8 +879,8 @@ def test_sett_memory() -> None:
 
 
 def test_sett_threads() -> None:
-    """Several threads that use the library at the same time get the answers of a single thread. This holds after a
-    command for which the library took more memory, too.
+    """Several threads that use the library at the same time get the answers of a single thread. The same holds after a
+    command that made the library take more memory.
     """
     import ctypes
     import threading
