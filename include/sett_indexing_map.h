@@ -5719,8 +5719,8 @@ SETT_INLINE int settp_map_lattice_numbers(const settp_map_engine *e, int32_t l, 
   return n;
 }
 
-/* Return a reduced lattice as the form front + factor * y with an atom y. The lattice of the negated leaves is stored instead if it has fewer numbers
- * or is already an atom. */
+/* Return a reduced lattice as the form front + factor * y with an atom y. Instead of the lattice, y may be that of the negated leaves, if it has fewer
+ * numbers or is already an atom. */
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth) {
   settp_map_lattice way[2];
   int64_t g[2];

@@ -782,8 +782,8 @@ class RowsCpuNumbers:
     block: int = 32 << 10
     # maximum bytes of the values that a work-item's stages keep for later stages, because these values are on its stack
     kept_bytes: int = 256 << 10
-    # A stage that writes no rows prefetches one cache line per `prefetch_cost` instructions on registers. The prefetch
-    # costs no time while these instructions execute.
+    # A stage that writes no rows prefetches one cache line each time it executes `prefetch_cost` instructions on
+    # registers. These instructions hide the time of the prefetch.
     prefetch_cost: int = 6
 
 

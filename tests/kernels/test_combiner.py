@@ -377,7 +377,9 @@ def test_laws(name: str) -> None:
         wrong = next(filter(None, (differs(reduce, found, draw, shuffle, nan) for _ in range(300 if promised else 2000))), "")
         if promised:
             assert not wrong, f"{found}: {wrong}"
-        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # the elements drawn here do not violate the laws that are denied for "the first" and TOTALORDER
+        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # for these two, the
+                                                                                                # drawn elements break
+                                                                                                # no law
             assert wrong or (not nan and "f32" not in types), f"{found}: nothing shows it (shuffle {shuffle}, NaN {nan})"
 
 
