@@ -377,9 +377,8 @@ def test_laws(name: str) -> None:
         wrong = next(filter(None, (differs(reduce, found, draw, shuffle, nan) for _ in range(300 if promised else 2000))), "")
         if promised:
             assert not wrong, f"{found}: {wrong}"
-        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # for these two, the
-                                                                                                # drawn elements break
-                                                                                                # no law
+        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:
+            # the drawn elements break none of the laws that are denied for "the first" and TOTALORDER
             assert wrong or (not nan and "f32" not in types), f"{found}: nothing shows it (shuffle {shuffle}, NaN {nan})"
 
 
