@@ -2923,7 +2923,7 @@ typedef struct settp_map_proof {
   /* the simplex solution: column j has the value above[j] / below[j] */
   int64_t above[SETTP_MAP_PROOF_COLUMNS], below[SETTP_MAP_PROOF_COLUMNS];
   int16_t times[SETTP_MAP_PROOF_COLUMNS]
-               /* 1 + the column of two columns' product; 0: not searched yet; -1: there is none; -2: none can be made */
+               /* 1 + the column of two columns' product; 0: not searched yet; -1: none; -2: none can be made */
                [SETTP_MAP_PROOF_COLUMNS];
 } settp_map_proof;
 

@@ -987,9 +987,9 @@ class Comparison:
         return made
 
     def _largest(self, top: Expression, wanted: "List[Bag]", which: int) -> object:
-        """Return a key for a choice such as a maximum. It contains the set of the elements among which the operation
-        chooses. Only two kinds of choices have a key: reductions of HLO, and choices of the text among the same
-        elements as such a reduction. Return None for other choices.
+        """Return a key for a choice such as a maximum: the set of the elements among which the operation chooses.
+        Return None for an op of HLO that is no reduction, and for a choice of the text if no reduction of HLO chooses
+        among the same elements.
         """
         if which < 0 and not top.parts[0].startswith("reduce "):
             return None

@@ -61,7 +61,7 @@ class Passing:
         self.stores, self.failed, self.of_atom, self.ends = stores, failed, of_atom, ends
         self.known: "Dict[Tuple[Expression, Tuple[Term, ...]], List[Tuple[Condition, Expression]]]" = {}
         self.written: "Dict[object, bool]" = {}
-        # true if a read has several candidate stores. Then it is not known which of them was last.
+        # true if any of several stores may give the value of some read, because it is not known which of them was last
         self.several = False
 
     def values(self, read: Expression, launch: int, reader: Place) -> "List[Tuple[Condition, Expression]]":

@@ -251,7 +251,7 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
     rows = whole // unit // units   # number of rows that together cover all banks
     turn, padding = f"{row} floordiv {rows}", ""
     if in_pairs(nest, operand):
-        # ldmatrix reads 8 rows together. A row is a step here, and the 8 rows are two of every four steps.
+        # ldmatrix reads 8 rows together. Here, rows are steps, and the 8 rows are two of every four steps.
         turn += f" + step floordiv 4 * {2 // rows}"
         padding = f" + step floordiv 8 * {2 * unit}" if units == 1 else ""
     rotated = f"({at} floordiv {unit} + {turn}) mod {units}"

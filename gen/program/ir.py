@@ -159,7 +159,9 @@ class Program:
 
     @property
     def read_only(self) -> "Set[Array]":
-        """Return the parameters and the prepared arrays. A run writes only parameters that are updated in place."""
+        """Return the parameters and the prepared arrays. A run writes none of them, except parameters that are updated
+        in place.
+        """
         return {*self.params, *self.prepared}
 
     @property

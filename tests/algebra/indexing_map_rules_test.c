@@ -301,7 +301,7 @@ static void prints(void) {
         EACH(a, -7, 7) {
           law(P4, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
           law(P4, 1,
-              k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* -k instead of k as the factor of the quotient */
+              k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* here the quotient's factor is -k instead of k */
           /* f = m * Q(f, m) + residue(f, m) */
           law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k);
         }

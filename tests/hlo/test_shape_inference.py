@@ -131,8 +131,8 @@ WRONG = """
     ragged-dot(x, rhs, gs), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={2} -> ragged-dot: expected a dimension of 2 groups, as operand 2 s32[2] has, that is no batch and not contracted, found 2 of f32[2,5,7] @ rhs_group
     """
 
-# Ops whose result shape does not follow from operands and attributes, and ops that communicate between devices or with
-# the host, or that consist of a start and a done op.
+# Ops whose result shape must be given: it does not follow from operands and attributes, or the op communicates between
+# devices or with the host, or the op consists of a start and a done op.
 NEED_A_SHAPE = {
     "parameter", "constant", "iota", "broadcast", "reshape", "convert", "bitcast", "bitcast-convert", "dynamic-reshape",
     "rng", "rng-bit-generator", "rng-get-and-update-state", "stochastic-convert", "custom-call", "infeed", "outfeed", "recv", "recv-done", "send",
