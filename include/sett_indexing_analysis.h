@@ -798,8 +798,9 @@ SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list 
 /* ---- an op as a relation ---- */
 
 /* An op is a set of pairs (output index, operand index). Linear equations between the dimensions of both, auxiliary variables and runtime values
- * define the set. To compute one index from the other, the code solves an equation with one unknown for the unknown. An equation with two unknowns
- * that are digits of one number gives both. If no such equation is left, an unknown variable becomes a range. */
+ * define the set. To compute one index from the other, the code solves the equations one after another. An equation with a single unknown gives
+ * this unknown. An equation with two unknowns that are digits of one number gives both. If no such equation is left, an unknown variable becomes a
+ * range. */
 enum {
   SETTP_ANALYSIS_VARS = 8 * SETT_ANALYSIS_MAX_RANK,
   SETTP_ANALYSIS_EQUATIONS = 4 * SETT_ANALYSIS_MAX_RANK,
@@ -2209,7 +2210,7 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   int i, n = sett_map_variables(map);
   if (w->error || map.kind != SETT_MAP_DEFINED) return 0;
   for (;;) {
-    if (w->started) { /* the last variable changes fastest; variable 0 changes last, by the number of lanes */
+    if (w->started) { /* the last variable changes fastest, and variable 0 slowest, in steps of `lanes` */
       for (i = n - 1; i > 0 && w->value[i] == map.variable[i].hi; --i) w->value[i] = map.variable[i].lo;
       if (i > 0) ++w->value[i];
       else if (map.variable[0].hi - w->value[0] < w->lanes) return 0;

@@ -6443,7 +6443,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       n = settp_map_terms_add(e, settp_map_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
       first = e->terms;
-      e->terms += n; /* estimates may print and make forms, so the terms are protected from being overwritten */
+      e->terms += n; /* protect the terms: estimates may print and make forms, which would overwrite them */
       left = settp_map_terms_estimate(e, first, n, &any);
       for (j = 0; t != 1 && t != -1 && j < n && !save; ++j) /* P10 */
         if (e->term[first + j].k == t || e->term[first + j].k == -t) save = 2;

@@ -547,7 +547,7 @@ SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
     i = kind == 'm' ? 0 : kind == 'n' ? 1 : kind == 'b' ? 2 : 3;
     for (l = used[i] - 1; l >= 0 && kinds[l] != kind; --l) continue;
     if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);
-    /* a scale has no dimension V, so S is its second innermost loop of kind k */
+    /* S is the second innermost loop of kind k, because a scale has no dimension V */
     if (dim == 'S' && operand >= SETT_MMA_LHS_SCALE) {
       for (--l; l >= 0 && kinds[l] != kind; --l) continue;
       if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);

@@ -3507,7 +3507,7 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
     while (!work->error && tiling->size[d] < cta[d]) settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, d, 2, 0);
     if (work->error) return;
   }
-  for (i = 0; i < rank && !work->error; ++i) { /* the bits of a warp are above those of its tiles */
+  for (i = 0; i < rank && !work->error; ++i) { /* the bits of the warp number are above those of its tiles */
     int bits;
     d = warp_order[i];
     bits = settp_notation_log(settp_notation_entry(encoding, SETTP_NOTATION_WARPS, d, 1));
@@ -4673,7 +4673,7 @@ SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask) 
   solver = settp_notation_solve(a->linear);
   for (i = 0; i < a->linear->ins; ++i)
     for (j = 0; j < a->linear->in_bits[i]; ++j, ++at) {
-      /* the bit is free if its basis is the XOR of bases of earlier bits: settp_notation_reduce then returns those bits instead of this one */
+      /* the bit is free if its basis is the XOR of bases of earlier bits, because settp_notation_reduce then returns those bits and not this one */
       uint64_t rest;
       if (settp_notation_reduce(&solver, a->linear->basis[at], &rest) != (uint64_t)1 << at) mask[i] |= (int64_t)1 << j;
     }

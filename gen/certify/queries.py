@@ -742,8 +742,9 @@ def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers, quick: 
 
 
 def reached(read: Access, writes: "Sequence[Tuple[Access, AbstractSet[Atom]]]", solvers: Solvers) -> bool:
-    """Return true if each element that an access reads is proved to be written by some step of some write. This step is
-    guessed as in `_covers`. Each write comes with the variables that have the same values in the read and in the write.
+    """Return true if each element of a read is proved to be written by some step of some write. The step that writes an
+    element is computed from the element, as in `_covers`. Each write comes with the variables that have the same values
+    in the read and in the write.
     """
     unit = gcd(read.unit, *(write.unit for write, _ in writes))
     printer, misses = Printer(), []

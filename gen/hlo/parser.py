@@ -605,8 +605,8 @@ class Parser:
 
 
 def read(path: str, filename: Optional[str] = None) -> Module:
-    """Parse the module in a file. Invalid UTF-8 is reported like any unexpected character. OSError if the file cannot
-    be read.
+    """Parse the module in a file. Invalid UTF-8 is reported like any unexpected character. Raise OSError if the file
+    cannot be read.
     """
     text = Path(path).read_bytes().decode("utf-8-sig", "replace")
     return parse(text, path if filename is None else filename)

@@ -696,10 +696,10 @@ def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
            panels: Panels) -> Instruction:
-    """Return the operand that is read in vectors (units) along its dimension j, of size `size`. The operand is copied
-    to panels, except in two cases. In both cases, these vectors are contiguous in memory. In the first case, the
-    product has few rows, or it has not too many rows and the operand is small. In the second case, the operand's
-    elements already have the order of a panel.
+    """Return the operand that is read in vectors (units) along its dimension j, of size `size`. It is copied to panels,
+    unless these vectors are contiguous in memory and one of two conditions holds. The first is that the product has few
+    rows, or that the operand is small and rows are not many. The second is that the operand's elements already have the
+    order of a panel.
     """
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_

@@ -264,8 +264,9 @@ def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], a
     of_lowest, of_first, of_last = lowest.__getitem__, first.__getitem__, last.__getitem__
     left = list(buffers.loads)
     pull = [load * weight for load, weight in zip(left, weights)]
-    # `waiting` maps an offset to the unplaced buffers whose lowest possible offset it is. `levels` are these offsets in
-    # ascending order. When the lowest possible offset of a buffer rises, its old list keeps the stale entry.
+    # `waiting`: for an offset, the unplaced buffers that can be placed there, but not lower. `levels`: these offsets in
+    # ascending order. If the lowest possible offset of a buffer has risen, the list of the old offset may still contain
+    # the buffer.
     waiting, levels = {0: list(range(len(sizes)))}, [0]
 
     def urgency(b: int) -> "Tuple[float, int]":

@@ -145,7 +145,7 @@ static void intervals(void) {
                          -2 * r + x)); /* the factor is negative, so the ends are exchanged */
               law(I4, 1,
                   3 * a * x + 5 * Q(f, m) ==
-                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* digit takes the place of a * x */
+                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* a * x is eliminated */
             }
         }
   EACH(m, 1, 12)

@@ -314,7 +314,7 @@ def test_copies_of_a_window_are_coalesced(labels: str, x: str, w: str) -> None:
         line, step = (result.text for result in copied.results)
         box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in copied.variables) + f", {line} in [0, {count - 1}]"
         batch = "0, " * (len(algebra.info(contraction_gpu.sum_map(nest, k)).variables) - 2)
-        # the accesses in the middle of the window, where no element is padding
+        # the accesses 256 steps later, in the middle of the window, where no element is padding
         at = algebra.info(compose(f"(th_x, pass) -> ({batch}{line}, {step} + 256), domain: {box}", contraction_gpu.sum_map(nest, k)))
         access = algebra.simplify(f"(th_x)[pass, e] -> ({at.results[0].text} + e), domain: {box}, e in [0, 7]")
         answer = algebra.call("coalescing", "--vector", "e", access, "bf16")

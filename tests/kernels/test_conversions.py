@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("c", "opencl", "cuda-on-cpu")
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 
-# exponent bits, mantissa bits, bias, and the special values: 'ieee': infinities and NaNs at the top exponent; 'fn': one
-# NaN of each sign, no infinity; 'fnuz': one NaN in place of minus zero, no infinity; 'finite': none
+# By type: exponent bits, mantissa bits, bias, and its special values. 'ieee': infinities and NaNs at the top exponent;
+# 'fn': one NaN of each sign, no infinity; 'fnuz': one NaN in place of minus zero, no infinity; 'finite': none.
 FLOATS: Dict[str, Tuple[int, int, int, str]] = {
     "f8e5m2": (5, 2, 15, "ieee"), "f8e4m3": (4, 3, 7, "ieee"), "f8e3m4": (3, 4, 3, "ieee"), "f8e4m3fn": (4, 3, 7, "fn"),
     "f8e5m2fnuz": (5, 2, 16, "fnuz"), "f8e4m3fnuz": (4, 3, 8, "fnuz"), "f8e4m3b11fnuz": (4, 3, 11, "fnuz"), "f4e2m1fn": (2, 1, 1, "finite"),

@@ -45,7 +45,7 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
         pytest.skip(done.stdout.strip() or done.stderr.strip())
 
 
-@pytest.mark.peer    # not in `ninja test`: there, every test compiles its kernels with warnings as errors (conftest.py)
+@pytest.mark.peer    # only in `ninja test-peer`: in `ninja test`, all tests compile kernels with warnings as errors (conftest.py)
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Loops(Draw):
 @pytest.mark.parametrize("target", os.environ.get("SETT_TARGET", "c,opencl").split(","))
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_loops(target: str, first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random loops agree with the reference. Every second batch of eight has excess precision."""
+    """Random loops agree with the reference. Every second batch allows excess precision."""
     monkeypatch.setattr(test_fusions, "TARGET", target)
     device_or_skip(target)
     excess = first // BATCH % 2 == 1

@@ -185,8 +185,8 @@ OVERLAP = """e {
 
 
 def channels(source: str, result: str, dims: "List[int]", order: "List[int]", weighted: int = -1) -> str:
-    """Return a transpose that converts (if the types differ) and, with `weighted`, multiplies by weights: one for each
-    index of dimension `weighted` of the result.
+    """Return a transpose. It converts if the types differ. If `weighted` is not negative, it multiplies by weights, one
+    for each index of dimension `weighted` of the result.
     """
     out = [dims[k] for k in order]
     lines = [f"p0 = {shape(source, dims, range(len(dims))[::-1])} parameter(0)",

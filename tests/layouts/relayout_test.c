@@ -207,7 +207,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
   }
   memcpy(probe, got, (size_t)whole);
   if (sett_relayout_prepare(&plan, from, to, fills ? fill : NULL)) fail(sett_relayout_message(plan.error), from, to);
-  if (!next(4)) plan.streams = 0; /* without streaming stores, as for small arrays */
+  if (!next(4)) plan.streams = 0; /* sometimes without streaming stores, as for small arrays */
   plan.bursts = plan.streams && next(2);
   /* the plan runs in one call, or piece by piece, beginning at a random piece; no two pieces may change the same byte */
   if (plan.pieces <= 1 || next(2)) {
