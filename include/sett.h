@@ -424,7 +424,8 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
     n = plan.length[stage];
     groups = g = settp_layout_groups(&plan, stage, tile_at);
     for (i = 0; i < n - k; ++i) next[i] = digit[i];
-    /* each turn of this loop handles one group of dimensions that the tile combines: i begins as the last of them and is lowered to the first */
+    /* each turn of this loop handles one group of dimensions that the tile combines: it begins with i at the last of them, and lowers i to the
+     * first */
     for (i = k; i-- > 0;) {
       int64_t tile = plan.tile[tile_at + i], size = list[n - k + i];
       sett_expr value = sett_map_mul(arena, digit[n - k + --g], sett_map_constant(arena, tile));

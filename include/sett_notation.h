@@ -4815,8 +4815,8 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
       settp_notation_span_add(&span[s], span[1 - s].value[i]);
   for (s = 0; s < 2; ++s)
     for (i = 0; i < total && span[s].count < row; ++i) settp_notation_span_add(&span[s], (uint64_t)1 << i);
-  /* a complement that both spans have in common. It consists of bits outside both spans, and of elements a XOR b, where only the first span contains a,
-   * and only the second contains b */
+  /* A complement of both spans. It consists of bits outside both spans, and of elements a XOR b, where only the first span contains a, and only the
+   * second contains b. */
   both = span[0];
   for (i = 0; i < span[1].count; ++i) settp_notation_span_add(&both, span[1].value[i]);
   all = word;

@@ -1302,7 +1302,7 @@ SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape) {
 SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape) {
   int64_t positions = sett_tile_positions(shape), bits = sett_tile_bits(shape), whole, rest;
   if (positions <= 0) return positions;
-  /* split into positions / 8 and positions % 8, so that the number of bits cannot overflow */
+  /* multiply positions / 8 and positions % 8 separately, because the number of bits may overflow */
   whole = settp_tile_mul(positions / 8, bits);
   rest = settp_tile_mul(positions % 8, bits);
   if (whole < 0 || rest < 0) return SETT_TILE_UNKNOWN;

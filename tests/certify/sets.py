@@ -123,7 +123,7 @@ def names(programs_of: Programs) -> "Dict[str, Union[str, Path]]":
 
 TARGETS = ("opencl", "cuda", "c")
 LISTED = ROOT / "tests" / "certify" / "not_proved.tsv"
-Key = Tuple[str, str, str, str]     # the names of a set, a program of it, a target, and a kernel
+Key = Tuple[str, str, str, str]     # the names of a set, of a program in it, of a target, and of a kernel
 
 
 @dataclass(frozen=True)

@@ -415,7 +415,8 @@ def test_same() -> None:
     rng = random.Random(31 + SEED)
     pairs = drawn_pairs(rng, 1500 * TIMES)
     pairs = [list(pair) for pair in zip(canonical([a for a, _ in pairs]), canonical([b for _, b in pairs]))]
-    # two CuTe layouts with different modes are compared as functions of an integer, but the model's table has the modes
+    # leave out two CuTe layouts with different modes: `same` compares them as functions of an integer, but the model's
+    # table has the modes
     pairs = [pair for pair in pairs if not all(table_of(text).kind == "cute" for text in pair) or table_of(pair[0]).inputs == table_of(pair[1]).inputs]
     counts = assert_same(pairs)
     assert counts["at"] > 500 and counts["yes"] > 30 and counts["no"] > 30, counts

@@ -52,7 +52,7 @@ static int sets_for(size_t footprint, size_t bytes)
   return (int)(sets < MOST_SETS ? sets : MOST_SETS);
 }
 
-/* Returns the offset of a buffer of `bytes` bytes in a shared allocation, if its first `at` bytes are already used. */
+/* Returns the offset of a buffer of `bytes` bytes in a shared allocation whose first `at` bytes are already used. */
 static size_t place_after(size_t at, size_t bytes)
 {
   size_t align = PART_ALIGN;
