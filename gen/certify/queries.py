@@ -18,6 +18,7 @@ from gen.certify.values import Access, Found, Memory, Obligation
 Values = Dict[str, Dict[Atom, int]]
 TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
+FEW_POINTS = 100_000         # maximum number of points of two accesses that are compared, at about 1 million per second
 FEW_PLACES = 250_000         # up to this number of written places, enumeration comes before any query
 MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
 
@@ -239,7 +240,8 @@ class Questions:
                 for b in part:
                     atoms = self.found.groups if groups else self.found.items | self.found.groups
                     who = self.found.groups if groups else self.found.items
-                    if peeled(a, b, who, shared, self.solvers) or a is b and _determined(a, atoms, self.solvers):
+                    if apart_by_points(a, b, list(who), shared, not groups) \
+                            or peeled(a, b, who, shared, self.solvers) or a is b and _determined(a, atoms, self.solvers):
                         continue
                     printer, question, line = self._race(a, [b], groups)
                     def meet(at: Values, b: Access = b) -> bool:
@@ -425,6 +427,37 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
     if n == m == 1:
         return f"(= {one} {two})"
     return f"(and (< {one} (+ {two} {m})) (< {two} (+ {one} {n})))"
+
+
+def apart_by_points(a: Access, b: Access, who: "Sequence[Atom]", shared: "frozenset[Atom]", phases: bool) -> bool:
+    """Return true if no element is touched by both accesses with different values of the variables in `who`. The touched
+    elements are computed; if they are too many, return false.
+
+    shared: variables that have the same value in both accesses.
+    phases: count only accesses with the same number of barriers before them.
+    """
+    sides = (a,) if b is a else (a, b)
+    keys = [of.phase for of in sides] if phases and not (a.phase == b.phase and a.phase.is_constant) else []
+    of_side = [terms.all_free([of.offset, *of.path, *keys[n:n + 1]]) for n, of in enumerate(sides)]
+    if any(not atoms.issuperset(who) or prod(atom.hi - atom.lo + 1 for atom in atoms) > FEW_POINTS for atoms in of_side):
+        return False
+    unit = gcd(a.unit, b.unit)
+    same = [terms.of(atom) for atom in shared.intersection(*of_side)]
+    touched: "Dict[Tuple[int, ...], Optional[Tuple[int, ...]]]" = {}     # by whom an element is touched in `a`; None: by several
+    for n, access in enumerate(sides):
+        factor = access.unit // unit
+        values = [access.offset.times(factor), *keys[n:n + 1], *same, *map(terms.of, who)]
+        for first, *others in terms.each_of(of_side[n], access.path, values):
+            key, by = tuple(others[:-len(who)]), tuple(others[-len(who):])
+            for at in range(first, first + access.width * factor):
+                if n:
+                    if touched.get((at, *key), by) != by:
+                        return False
+                elif touched.setdefault((at, *key), by) != by:
+                    if b is a:
+                        return False
+                    touched[(at, *key)] = None
+    return True
 
 
 # ---- offsets as mixed-radix numbers ----

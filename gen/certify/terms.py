@@ -9,7 +9,7 @@ arithmetic on an integer from memory may wrap around, and proves simple inequali
 from __future__ import annotations
 
 import itertools
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 Range = Tuple[int, int]
 _numbers = itertools.count()
@@ -570,6 +570,18 @@ def each(atoms: "Iterable[Atom]", path: "Sequence[Condition]", value: "Optional[
     """Yield the value of a term for all values of the variables for which the conditions hold. Without a term, yield
     0.
     """
+    return _each(atoms, path, lambda names: python(value, names) if value is not None else "0")     # type: ignore[return-value]
+
+
+def each_of(atoms: "Iterable[Atom]", path: "Sequence[Condition]", values: "Sequence[Term]") -> "Iterator[Tuple[int, ...]]":
+    """Yield the values of several terms for all values of the variables for which the conditions hold."""
+    return _each(atoms, path, lambda names: f"({' '.join(python(value, names) + ',' for value in values)})")     # type: ignore[return-value]
+
+
+def _each(atoms: "Iterable[Atom]", path: "Sequence[Condition]", text: "Callable[[Mapping[Atom, str]], str]") -> "Iterator[object]":
+    """Yield the value of a Python expression for all values of the variables for which the conditions hold. text: return
+    this expression; its argument has the names of the variables.
+    """
     ordered = sorted(atoms, key=lambda atom: atom.number)
     names = {atom: f"v{n}" for n, atom in enumerate(ordered)}
     lines, waiting = ["def each():"], list(path)
@@ -580,7 +592,7 @@ def each(atoms: "Iterable[Atom]", path: "Sequence[Condition]", value: "Optional[
             lines.append(" " * len(lines) + f"if {python(c, names)}:")
         if n < len(ordered):
             lines.append(" " * len(lines) + f"for {names[ordered[n]]} in range({ordered[n].lo}, {ordered[n].hi + 1}):")
-    lines.append(" " * len(lines) + f"yield {python(value, names) if value is not None else 0}")
+    lines.append(" " * len(lines) + f"yield {text(names)}")
     scope: "Dict[str, Any]" = {}
     exec("\n".join(lines), scope)
     return scope["each"]()
@@ -591,5 +603,5 @@ def all_free(parts: "Iterable[object]") -> "Set[Atom]":
 
 
 __all__ = ["Atom", "Condition", "FALSE", "ONE", "Printer", "Range", "TRUE", "Term", "ZERO", "all_free", "at_most", "bits",
-           "both", "bounds", "chosen", "clear", "each", "either", "equal", "evaluate", "fact", "holds", "less", "negated", "number", "of",
+           "both", "bounds", "chosen", "clear", "each", "each_of", "either", "equal", "evaluate", "fact", "holds", "less", "negated", "number", "of",
            "open_condition", "product", "quotient", "quotient_of", "remainder", "substituted", "truncated", "variable"]
