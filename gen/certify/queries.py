@@ -241,7 +241,8 @@ class Questions:
                     atoms = self.found.groups if groups else self.found.items | self.found.groups
                     who = self.found.groups if groups else self.found.items
                     if apart_by_points(a, b, list(who), shared, not groups) \
-                            or peeled(a, b, who, shared, self.solvers) or a is b and _determined(a, atoms, self.solvers):
+                            or peeled(a, b, who, shared, self.solvers) \
+                            or a is b and _determined(a, atoms, self.solvers):
                         continue
                     printer, question, line = self._race(a, [b], groups)
                     def meet(at: Values, b: Access = b) -> bool:
@@ -439,7 +440,8 @@ def apart_by_points(a: Access, b: Access, who: "Sequence[Atom]", shared: "frozen
     sides = (a,) if b is a else (a, b)
     keys = [of.phase for of in sides] if phases and not (a.phase == b.phase and a.phase.is_constant) else []
     of_side = [terms.all_free([of.offset, *of.path, *keys[n:n + 1]]) for n, of in enumerate(sides)]
-    if any(not atoms.issuperset(who) or prod(atom.hi - atom.lo + 1 for atom in atoms) > FEW_POINTS for atoms in of_side):
+    points = max(prod(atom.hi - atom.lo + 1 for atom in atoms) for atoms in of_side)
+    if points > FEW_POINTS or not all(atoms.issuperset(who) for atoms in of_side):
         return False
     unit = gcd(a.unit, b.unit)
     same = [terms.of(atom) for atom in shared.intersection(*of_side)]

@@ -371,8 +371,8 @@ class ContractionGpuNumbers:
     most_parts: int = 32
     sum_threads: int = 128      # threads of a block of the kernel that adds up the parts
 
-    # cost of writing a partial sum and reading it again: the number of multiplications that a multiprocessor does in the
-    # same time (f32 on H100: 128 multiplications in the time of 25 bytes)
+    # cost of writing a partial sum and reading it again: the number of multiplications that a multiprocessor does in
+    # the same time (f32 on H100: 128 multiplications in the time of 25 bytes)
     sum_cost: int = 40
     # the value of `sum_cost` for matrix instructions, by bytes of an element
     matrix_sum_cost: Mapping[int, int] = field(default_factory=lambda: {1: 600, 2: 600, 8: 80})
