@@ -1557,9 +1557,9 @@ SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first,
   return 1;
 }
 
-/* Convert the form from bits to digits and return 1. Return 0 if the form consists of values (the answer is then open), or if an XOR is no sum of
- * digits. The answer is then "no", and the witness is three points: two with one bit each, and one with both bits. The value at the third point is
- * not the sum of the values at the other two. */
+/* Convert the form from bits to digits and return 1. If this fails, set the answer of the whole conversion and return 0. If the form consists of
+ * values, the answer is open. If an XOR is no sum of digits, the answer is "no", with three points as witness: two with one bit each, and one with
+ * both bits. The value at the third point plus the value at point 0 is not the sum of the other two values. */
 SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   int i = 0, j = 0, in, other;
@@ -1803,11 +1803,11 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   }
 }
 
-/* Write a list of digits, the most major first, as tiles. place[d] is the position of dimension d in the tiles. Each tile covers the digits from some
- * digit to the end of the list. The tile's size along a dimension is the product of the dimension's digits that it covers. A tile covers less than
- * the tile before it: it leaves out at most one digit of each dimension, and these are in the order of the dimensions. If the span of a digit exceeds
- * its size, the tile pads the digit, so the digit must be the dimension's first in the tile. At most the first `fixed` digits are outside of all
- * tiles. */
+/* Write a list of digits, the most major first, as tiles. place[d] is the position of dimension d in the tiles. A tile covers all digits from some
+ * digit to the end of the list. Its size along a dimension is the product of the digits of this dimension that it covers. The next tile begins at the
+ * same digit or later. The digits that it leaves out in addition belong to different dimensions, in the order of place[]. If the span of a digit
+ * exceeds its size, a tile pads the digit. In this tile and in the tile before it, the digit must be the first one of its dimension. The whole array
+ * counts as the tile before the first one. The first tile leaves out at most the first `fixed` digits. */
 typedef struct settp_layout_any_tiles {
   int tiles, rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];

@@ -415,7 +415,7 @@ enum {
  * map are an index of an array with these dimensions, which is stored row-major. A row has the size of the last dimension, and is followed by `padding`
  * unused elements. The rows are numbered from 0 in the order in which they are stored. With a swizzle, column c of row number r is stored at column
  * c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row. So the size of the last dimension must be a
- * multiple of 2^k, the smallest power of two that is greater than (swizzle_count - 1) * swizzle_unit. */
+ * multiple of a power of two that is greater than (swizzle_count - 1) * swizzle_unit. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */

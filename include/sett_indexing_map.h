@@ -2748,8 +2748,8 @@ SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
 }
 
 /* Return the linear form that has this constant and the `count` terms after the end of the pool of terms (at e->term + e->terms). The terms are sorted,
- * and no coefficient is 0. Return SETTP_MAP_NONE if a number exceeds 2^62 in magnitude. Because of this limit, every number of a form can be negated,
- * and no number is equal to INT64_MIN or INT64_MAX, which mean "no bound". */
+ * and no coefficient is 0. Return SETTP_MAP_NONE if the constant or a coefficient exceeds 2^62 in magnitude. Because of this limit, both can be
+ * negated, and neither is equal to INT64_MIN or INT64_MAX, which mean "no bound". */
 SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
   const settp_map_term *first = e->term + e->terms, *end = first + count, *t, *old;
@@ -3173,7 +3173,7 @@ SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, i
   return n;
 }
 
-/* Return 1 if each term of the form `f`, multiplied by t, is a term of the form `a`. */
+/* Return 1 if all terms of t * f are terms of `a`, with the same coefficients. `a` and `f` are linear forms; their constants are not compared. */
 SETT_INLINE int settp_map_lin_holds(const settp_map_engine *e, int32_t a, int32_t f, int64_t t) {
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *x = e->term + e->lin[a].first,
                        *x_end = x + e->lin[a].count;
@@ -3207,7 +3207,8 @@ SETT_INLINE uint64_t settp_map_lin_moves(const settp_map_engine *e, int32_t a, i
   return moves;
 }
 
-/* Return 1 if the constant of `rest` is not 0 and k divides it. The constant then moves into `inner`, whose new constant is *up. */
+/* Return 1 if settp_map_absorb moves the constant of `rest` into `inner`: the constant is not 0, k divides it, and no number becomes too large. Write
+ * the new constant of `inner` to *up. */
 SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
                                            int64_t *up) {
   int64_t constant = e->lin[rest].constant;
@@ -7075,7 +7076,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
       if (count > 1 || (turned && alone)) break;
     }
     if (fields < 1 || first >= fields) continue;
-    /* keep in `some` only the bits lo to hi - 1 of the value; these fields cover them */
+    /* the first `count` fields cover the bits lo to hi - 1 of the value; clear all other bits in `some` */
     some = r;
     number = 0;
     for (j = 0; j < r.width; ++j)
@@ -7146,7 +7147,8 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
   }
 }
 
-/* Return the number of symbols (as settp_map_expr_symbols counts them) of the summand k * x, its sign included. `own`: the number of symbols of x. */
+/* Return the number of symbols, as settp_map_expr_symbols counts them, of the summand k * x. `own`: the number of symbols of x. The + or - of the
+ * summand is one symbol more. Unless k is 1 or -1, the number and the * are two more. */
 SETT_INLINE int32_t settp_map_term_symbols(int64_t k, int32_t own) {
   return k ? own + 1 + (k == 1 || k == -1 ? 0 : 2) : 0;
 }
@@ -7297,8 +7299,8 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
   return i + 1;
 }
 
-/* Print an expression with the operator `op` and n operands, in sorted order. Return its number of symbols (operators, variables, numbers), or 0
- * on failure. The expression is made only if `make` is set. */
+/* Print an expression with the operator `op` and n operands, in sorted order, to *expr. Return its number of symbols (operators, variables, numbers),
+ * or 0 on failure. If `make` is 0, only count the symbols; *expr is then no expression. */
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr) {
   int32_t size;
@@ -7353,8 +7355,8 @@ SETT_INLINE int settp_map_lattice_operands(settp_map_engine *e, int32_t q, int64
   return count;
 }
 
-/* Print atom q with each leaf replaced by k * leaf + moved. Return the number of symbols of the text, or 0 on failure. The expression is made only if
- * `make` is set. */
+/* Print atom q, with each leaf replaced by k * leaf + moved, to *expr. Return the number of symbols of its text, or 0 on failure. If `make` is 0,
+ * only count the symbols; *expr is then no expression. */
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr) {
   settp_map_shown x[SETTP_MAP_SHOWN_MAX];
@@ -12213,8 +12215,9 @@ SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const set
   return differs && x >= 0 && y >= 0;
 }
 
-/* Compare two simplified maps with the same domain, bit by bit. `first` and `second` are the original results, because the simplified ones may not show
- * sums modulo 2. Return 1 if the maps are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
+/* Compare two maps with the same domain, bit by bit. x and y are the simplified maps. `first` and `second` are the results before simplification.
+ * These are compared, because simplification may hide sums modulo 2. Return 1 if the maps are equal, 0 if it is not decided, -1 if the caller should
+ * compare them at `point`. */
 SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map y, const sett_expr *first,
                                      const sett_expr *second, int64_t *point) {
   sett_map both = x, other = y;

@@ -518,8 +518,9 @@ SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const set
 SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
-/* Write to mask[], for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. Every value has an input that is 0 in these bits.
- * mask[] has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1 if `a` is no linear layout. */
+/* Write to mask[], for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. No value needs these bits: each value of the
+ * layout is also the value of an input in which all of them are 0. mask[] has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or
+ * -1 if `a` is no linear layout. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
 /* Return the largest n such that the packed values of n inputs are consecutive: value(n * x + j) = value(n * x) + j for all x and all j < n. n is at
  * most the size of the first input dimension, and of the first output dimension. Return -1 if `a` is no linear layout. */
@@ -1648,9 +1649,9 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
     unit = leaf->stride % step == 0 ? leaf->stride / step : 1;
     /* number of steps along the leaf between two changes of digit k */
     if (leaf->stride % step != 0) each = step / leaf->stride;
-    /* the leaf changes only digits above digit k */
+    /* steps along the leaf change only digits above digit k */
     if (leaf->stride % step == 0 && unit % target->flat.leaf[k].size == 0) continue;
-    if (each >= leaf->size) continue; /* the leaf changes only digits below digit k */
+    if (each >= leaf->size) continue; /* steps along the leaf change only digits below digit k */
     have = (place / step) % target->flat.leaf[k].size;
     most = (leaf->size - 1) / each;
     if (most > (target->flat.leaf[k].size - 1) / unit) most = (target->flat.leaf[k].size - 1) / unit;

@@ -1006,10 +1006,10 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Choose how many values of a leaf of the destination make up a piece, and return this number. A piece should cover at least `want` elements of memory
- * in both layouts. So take the smallest common digit whose strides in both layouts are at least `want`: a piece is one value of this digit. If there
- * is none, take the digit with the longest strides: a piece is as many of its values as `want` elements need. *step receives the shorter one of the
- * digit's two strides. */
+/* Choose how many successive values of a leaf of the destination make up a piece, and return this number. In both layouts, a piece should cover at
+ * least `want` elements of memory. So the shorter one of a level's two strides counts. Take the smallest level whose stride is at least `want`; a
+ * piece is one step of this level. If no stride is that long, take the level with the longest stride; a piece is the smallest number of its steps
+ * that covers `want` elements. *step receives the stride, or 0 if the leaf has no level. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];
@@ -1717,10 +1717,12 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Order the loops of squares. By default, loops have the order of the source, the short strides innermost. In large arrays, and if rows are at least a
- * page apart, the innermost loop is a group of squares that are adjacent in the destination. A group is two squares or, if squares have whole cache
- * lines, the squares of 128 rows. Without bursts, squares of large arrays prefetch: in each row if rows are at least a page apart, otherwise the next
- * group of squares. With bursts nothing is prefetched, because each row is read a page at a time. */
+/* Order the loops of squares. By default, loops have the order of the source, the short strides innermost. If the array is large, or rows of the
+ * source are at least a page apart, the innermost loop visits a group of squares that are adjacent in the destination. A group has two squares. If
+ * squares have whole cache lines, a group has more squares: it reads 128 rows of the source.
+ *
+ * In large arrays, squares are prefetched. If rows are at least a page apart, the prefetch runs ahead in each row. Otherwise, the next group is
+ * prefetched. With bursts nothing is prefetched, because each row is read a page at a time. */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
   int large = job->plan->streams, loops = job->loops;

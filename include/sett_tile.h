@@ -2908,7 +2908,7 @@ SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, cons
 SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a, const sett_tile_shape *b) {
   settp_tile_chain one, other;
   sett_tile_plan plan;
-  sett_tile_shape alike = *b; /* a copy of `b` with those fields of `a` that do not change positions */
+  sett_tile_shape alike = *b; /* `b`, but the fields that do not affect positions are those of `a` */
   int chains;
   alike.kind = a->kind;
   alike.type = a->type;

@@ -59,7 +59,7 @@ class Bounds:
         """Set the bounds of results that are either exact or unknown.
 
         sure: if true, the results equal the reference's; if false, any value is allowed
-        bits: for each result, true if an exact element also has the reference's bits
+        bits: for each result, true if the bits of an exact element are those of the reference
         why: the reason, as a clause, in case `sure` is false
         """
         for out, known in zip(outs, bits):

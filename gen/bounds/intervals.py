@@ -202,9 +202,9 @@ def has_bits(x: Scalar) -> bool:
 
 
 def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
-    """Return true if an op's result has the same bits as the reference's wherever the two values are equal. This holds
-    for integers, pred and constants. It also holds for a select or copy if it holds for its float operands. Other ops
-    on floats may create a NaN, or change a NaN's bits.
+    """Return true if a result that equals the reference's result also has the same bits. Two NaNs are equal, but may
+    have different bits. The answer is true for integers, pred and constants. It is true for a select or copy if it is
+    true for its float operands. Other ops on floats may create a NaN, or change a NaN's bits.
     """
     return (i.shape.dtype not in FLOATS or i.opcode == "constant"
             or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:]))))

@@ -35,8 +35,8 @@ class Known:
     """Facts about the values of an array.
 
     ranges: the array of the intervals that contain its elements; None if the elements are exact
-    bits: true if an exact element also has the reference's bits; false after float arithmetic, because a NaN may then
-        have any bits
+    bits: true if the bits of an exact element are those of the reference; false after float arithmetic, because a NaN
+        may then have any bits
     """
 
     ranges: Optional[Array] = None

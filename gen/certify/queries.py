@@ -833,8 +833,8 @@ def _inverse(
     printer: Printer, access: Access, factor: int, name: str, fixed: "AbstractSet[Atom]" = frozenset()
 ) -> "Optional[Tuple[str, List[Tuple[Atom, Term]], List[Condition]]]":
     """Add definitions to the query that compute the variables of an access from `element`. The variables in `fixed` are
-    not computed. Return the remainder of `element`, the variables with their values, and the access's conditions for
-    these values. Return None if the variables cannot be computed.
+    not computed. Return three results: `element` minus the offset of the access for these values; the variables with
+    their values; and the conditions of the access for these values. Return None if the variables cannot be computed.
     """
     parts: "List[object]" = [access.offset, *access.path]
     digits: "Dict[Atom, int]" = {}

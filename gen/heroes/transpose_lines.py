@@ -110,8 +110,8 @@ HERO = TransposeLinesHero()
 
 
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[LinesSchedule]":
-    """Return the schedule for a nest that only moves one array, into rows of which some begin inside a cache line.
-    Return None for other nests, and if tiles do not fit.
+    """Return the schedule for a nest that only moves the elements of one array to a result, if some rows of the result
+    begin inside a cache line. Return None for other nests, and if tiles do not fit.
     """
     numbers = device.transpose_lines
     reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]

@@ -1066,8 +1066,8 @@ def group_count(product: Instruction) -> int:
 
 
 def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Instruction:
-    """Return a copy op of the value. Its result is stored in a buffer. minor: the dimensions that become contiguous,
-    major first.
+    """Add a copy op of the value, and return it. Its result is stored in a buffer, so readers do not compute it again.
+    minor: the dimensions that become contiguous, major first.
     """
     order = (*minor[::-1], *(d for d in reversed(range(value.shape.rank)) if d not in minor))
     return x.add("copy", array_shape(value.shape.dtype, value.shape.dims, order), [value], **{STORED: True})

@@ -74,8 +74,8 @@ class Block:
     def without(self, computation: Computation,
                 arrays: "Optional[List[Array]]" = None) -> "Tuple[Computation, List[Array]]":
         """Return a copy of a computation that reads parameters instead of large constants, and the arrays of these
-        parameters. arrays: the large constants that become parameters; the computation need not contain all of them.
-        None: those that it contains.
+        parameters. arrays: the arrays of the large constants, or None for those in the computation. Each array becomes
+        a parameter, even if the computation does not read it.
         """
         arrays = self._arrays(computation) if arrays is None else arrays
         if not arrays:

@@ -453,8 +453,8 @@ class ContractionCpuNumbers:
     row_tile: int = 3
     packed_chunk: int = 128
     packed_least_rows: int = 16
-    # number of rows up to which panels are slower if the whole sum is one chunk (f32 24x6272x144, 2 threads: 0.16 ms
-    # with panels, 0.13 ms without)
+    # used instead of packed_least_rows if the sums have at most `chunk` steps (f32 24x6272x144, 2 threads: 0.16 ms with
+    # panels, 0.13 ms without)
     packed_short_rows: int = 32
     # minimum number of steps for panels (f32 144x6272x24: 0.14 ms with panels, 0.11 ms without)
     packed_least_steps: int = 32

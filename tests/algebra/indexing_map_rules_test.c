@@ -102,7 +102,7 @@ static void quotients(void) {
         EACH(f, -20, 20) {
           law(R8, 1, Q(a + Q(f, m), c) == Q(m * a + f, m * c));
           law(R8, 1, Q(a - Q(f, m), c) == Q(m * a - f + m - 1, m * c));
-          /* for c = 2, the sign of Q(f, m) in the numerator may change if Q(f, m) is added to the quotient */
+          /* for c = 2, the quotient is smaller by Q(f, m) if Q(f, m) is subtracted from `a` instead of added */
           law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m));
         }
   }

@@ -212,7 +212,7 @@ def hold(rows: "list[Row]") -> None:
 def test_own_rows() -> None:
     rows = own_rows()
     hold(pairs(rows, COMMAND, ""))
-    # the expected text has the values of the map: this is tested without our simplifier
+    # each expected text has the values of its map: both are computed in Python, without our simplifier
     rng = random.Random(2)
     assert not [(name, wrong) for name, text, expected in rows for wrong in [differs(text, expected, rng)] if wrong]
 

@@ -552,8 +552,8 @@ def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int,
 
 
 def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, int]":
-    """Convert each text to each notation. A conversion keeps the table and can be converted back. If an answer is "no",
-    the values that it states are values of the layout, and prove the reason that it gives.
+    """Convert each text to each notation. The result has the same table, and can be converted back. If the answer is
+    "no: REASON", often with points and values, the layout has these values at these points, and they prove REASON.
     """
     rows = [[text, notation] for text in texts for notation in notations]
     counts = {"yes": 0, "no": 0, "open": 0, "back": 0}

@@ -658,8 +658,8 @@ static int memory(const array *a, int bits, const int *number, int *bit) {
   return bytes;
 }
 
-/* Bits of an element in the current test. It is 8 for all types of whole bytes, because only the order of the elements is
- * compared. */
+/* Bits of an element in the current test. Types of whole bytes have 8, whatever their size, because only the order of
+ * their elements is compared. */
 static int element_bits = 8;
 
 /* Return 1 if both arrays have the same elements in the same bits. number[e]: the element of `b` that element e of

@@ -483,7 +483,9 @@ ENTRY e {
 
 
 def test_explain_draws_the_arena(tmp_path: Path) -> None:
-    """`explain` shows the arrays between launches in the memory block: as numbers, as a text picture, and as SVG."""
+    """`explain` shows where the arrays that are passed between launches lie in memory: as numbers, as a text picture,
+    and as SVG.
+    """
     file, picture = CATALOGUE / "softmax_f32.hlo", tmp_path / "a.svg"
     command = ["explain", file, "--target", "c", "--device", "cpu-scalar", "--stage", "arena"]
     done = gen(*command, "--svg", picture)
@@ -914,8 +916,8 @@ def test_sett_threads() -> None:
 
 
 def test_bench_small_figures() -> None:
-    """Throughputs below 1 GB/s are printed with two significant digits. Kernels whose time is mostly latency have such
-    throughputs.
+    """Throughputs below 1 GB/s are printed with two significant digits. Kernels on small arrays have such throughputs,
+    because most of their time is the fixed time of a launch.
     """
     assert [bench._gbps({"GBps": number}) for number in (123.45, 1.04, 0.96, 0.0412)] == ["123.5", "1.0", "0.96", "0.041"]
 
