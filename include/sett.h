@@ -280,9 +280,9 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 /* Return the plan that sett_move_plan makes to move an array from distribution a over threads to distribution b. The plan may also place elements in
  * shared memory as sett_notation_shared places them.
  *     bits:   size of an element.
- *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE and (thread, value) layouts have threads, but no lanes. If
- *             neither layout has lanes, the number is 32, with two exceptions. It is 64 if an IREE layout has 33 to 64 threads. It is T if a (thread,
- *             value) layout has T < 32 threads and the other layout has at most T threads.
+ *     lanes:  number of lanes of a warp. 0: the number in the layout that has lanes. IREE layouts and (thread, value) layouts (see below) have
+ *             threads, but no lanes. If neither layout has lanes, the number is 32, with two exceptions. It is 64 if an IREE layout has 33 to 64
+ *             threads. It is T if a (thread, value) layout has T < 32 threads and the other layout has at most T threads.
  * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
  *     Triton and Mosaic;
  *     IREE:                    a slot is a register; the thread id is warp * lanes + lane, and the subgroup id is warp.

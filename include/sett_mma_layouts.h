@@ -384,9 +384,9 @@ SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
 /* Return the number of lanes that hold each element, or 0 if there is no layout. */
 SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
 /* Return the layout of an operand in a contraction, which is a nest of loops. The operand has `rank` dimensions, and dimension i is indexed by loop
- * map[i]. For each loop, the outermost first, kinds has a letter b, m, n or k, bounds the number of iterations, and subgroups the number of subgroups
- * over which the loop is distributed. The instruction tiles the innermost loop of each kind; for scaled instructions, the innermost two loops of kind k
- * are S and V. */
+ * map[i]. The loops are numbered from 0, the outermost first. Loop l has kind kinds[l] (the letter b, m, n or k) and bounds[l] iterations, and is
+ * distributed over subgroups[l] subgroups. The instruction tiles the innermost loop of each kind; for scaled instructions, the innermost two loops of
+ * kind k are S and V. */
 SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);

@@ -166,7 +166,8 @@ ON A DEVICE
   offset of the element in memory.
 
 LIMITS
-  The limits are rank 24 and 64-bit sizes; for plans SETT_NESTED_PLAN_TERMS terms and 32-bit offsets. Beyond a limit there is an error.
+  A layout has at most 24 dimensions, and its sizes fit in 64 bits. A plan has at most SETT_NESTED_PLAN_TERMS terms, and its
+  offsets fit in 32 bits. Beyond a limit there is an error.
 
 HISTORY
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
