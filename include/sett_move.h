@@ -223,7 +223,7 @@ typedef struct sett_move {
 
 /* Return the cheapest plan found that moves elements of `bits` bits from `a` to `b`. A cheaper plan may exist (see "least" in THE MODEL, and LIMITS).
  * The plan points into the memory of the arena, but not to `a` and `b`. The answer is no if `b` needs an element that `a` does not have, or if `a` and
- * `b` differ in the numbers of lanes or warps, or in the array. */
+ * `b` differ in the number of lanes or warps, or in the number or the sizes of the dimensions. */
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };

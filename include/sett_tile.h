@@ -715,7 +715,8 @@ typedef struct sett_tile_shape {
   int32_t tile_rank[SETT_TILE_MAX_TILES]; /* number of dimensions of each tile; the outermost tile is the first */
   /* dimensions of all tiles, one tile after another; * is stored as SETT_TILE_COMBINE */
   int64_t tile[SETT_TILE_MAX_TILE_DIMS];
-  int32_t split_dim[SETT_TILE_MAX_RANK];   /* the split dimensions, in the order of the text; 0 is the most major one */
+  /* the split dimensions, in the order of the text. Each is an index of the physical list: 0 is the most major dimension of the array */
+  int32_t split_dim[SETT_TILE_MAX_RANK];
   int32_t split_count[SETT_TILE_MAX_RANK]; /* number of split indices of each split dimension */
   int64_t split[SETT_TILE_MAX_SPLITS];     /* split indices: those of split_dim[0], then those of split_dim[1], .. */
 } sett_tile_shape;
@@ -751,13 +752,14 @@ typedef struct sett_tile_summary {
  *     value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride */
 typedef struct sett_tile_step {
   int32_t dim; /* the dimension that the step appends, or -1 */
-  /* the digit belongs to the index of this dimension: the one that was appended last before the digit is removed or, if * joins that one to others,
-   * the last of the joined dimensions */
+  /* the digit belongs to the index of this dimension. Normally, it is the dimension that was appended last, by this step or an earlier one. If
+   * that dimension is joined to others by *, `into` is the last of the joined dimensions */
   int32_t into;
   int64_t size;   /* size of dimension dim */
   int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
   int64_t stride;
-  /* the value is always less than `limit`: the weight of the next higher digit or, if there is none, the product of the sizes appended so far */
+  /* before the step removes its digit, the value is less than `limit`: the weight of the next higher digit of the same index. If there is no such
+   * digit, `limit` is `size` times the sizes of the earlier dimensions that * joins to dimension dim */
   int64_t limit;
   int64_t count; /* number of values of the digit */
 } sett_tile_step;
@@ -1017,8 +1019,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
 /* Write a bitcast as a reshape, as a transpose, or as a reshape between two transposes. None of them moves a byte. */
 SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
 /* Return a shape with the sizes `dims` and the tiles of `from`. Its minor_to_major is chosen so that a reshape from `from` to this shape is a
- * bitcast. *answer is a yes if there is such a shape. With a no, the reshape is not a bitcast. With "not decided", it is not known to be a
- * bitcast. */
+ * bitcast. *answer is a yes if such a shape was found, and a no if no minor_to_major makes the reshape a bitcast. Use the returned shape only after
+ * a yes. */
 SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
 /* Decide if the array has the same bytes with its tiles and without them. */
