@@ -480,9 +480,9 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
  * error, return -error. */
 SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
-/* Compare by meaning: yes if both maps have the same domain and the same values there. Points at which a map has no value are ignored. A no has a
- * witness answer.point at which the maps differ, except if the numbers of variables or results differ. Variables are matched by index; names are
- * ignored. A comparison with UNDEFINED is not decided. */
+/* Compare by meaning: yes if both maps have the same domain and the same values there. Points at which a map has no value are ignored. The witness of
+ * a no is answer.point, a point at which the maps differ. If the numbers of variables or results differ, the no has no witness. Variables are matched
+ * by index; names are ignored. A comparison with UNDEFINED is not decided. */
 SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
 /* Bounds of the values of an expression on the domain: lo <= value <= hi, and value = residue modulo modulus. If modulus is 0, the value is always
