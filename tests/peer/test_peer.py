@@ -1,7 +1,7 @@
 """Check every HLO file of other projects with `gen check`: it passes, or it is one of the refused files, with a place in
 the file.
 
-This takes long, so `ninja test-peer` checks only a third of the files. Each of them is checked in C. The files in the
+This takes long, so `ninja test-peer` checks only a quarter of the files. Each of them is checked in C. The files in the
 folder `fusions` are many and similar, so each of these is checked in at most one more target. All other files are
 checked in every target. If a check would take too long, the kernels are only compiled, and their maps proved.
 
