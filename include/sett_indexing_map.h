@@ -2669,7 +2669,8 @@ typedef struct settp_map_engine {
   settp_map_known *fact; /* facts from constraints; they are used for results only */
   int facts, fact_room;
   int32_t prints; /* number of forms printed */
-  /* number of values that may still be computed: `points` by proofs, `own_points` by R14. points_given: points + own_points at the start */
+  /* number of values that proofs may still compute. own_points: in proofs that settp_map_own_dimensions repeats because they were undecided.
+   * points: in all other proofs. points_given: points + own_points at the start */
   int64_t points, own_points, points_given;
   int32_t proofs, proof_end; /* number of proof steps, and the number at which the current proof gives up */
   /* 1 if R12 also tries multiples of a form, because constraints can make a quotient equal to such a multiple */

@@ -766,8 +766,9 @@ SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett
   return settp_notation_same_place(a, b) && !settp_map_mul(a->size, a->stride, &product) && product == b->stride;
 }
 
-/* Remove leaves of size 1, and merge adjacent leaves whose strides continue each other. If `beyond` is set, also keep the values at integers beyond the
- * size. These follow from the stride of the last leaf, so a last leaf of size 1 is kept; it becomes a leaf of size 2. */
+/* Remove leaves of size 1, and merge adjacent leaves whose strides continue each other. If `beyond` is set, the values at integers beyond the
+ * size do not change either. They depend on the stride of the last leaf, so a last leaf of size 1 is not removed. Its size is set to 2; another size
+ * would do, too, because callers that set `beyond` use the last leaf without a bound. */
 SETT_INLINE void settp_notation_merge(settp_notation_work *work, settp_notation_flat *flat, int beyond) {
   int i, count = 0;
   for (i = 0; i < flat->count; ++i) {

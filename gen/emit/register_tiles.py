@@ -401,9 +401,10 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     elif rows == 2 and width > 8:     # one permutation of two registers is enough
         names = [shuffles("in[0]", "in[1]", [k * lanes + l for k, l in goal]) for goal in goals]
     else:
-        # Each of the first `count` steps works within parts of 16 bytes. It inserts a bit of the row's number as the
-        # lowest bit of the lane number, and removes the highest bit of the lane number within the part. The other
-        # `count` steps then put the parts in order.
+        # Each step replaces pairs of registers a, b by two new registers. The first `count` steps treat each 16 bytes
+        # alike: the first new register interleaves the elements of the low halves of a and b (a0 b0 a1 b1 ..), and the
+        # second those of the high halves, like the x86 instructions punpckl and punpckh. The other `count` steps treat
+        # pieces of 16 bytes like elements, and interleave the halves of whole registers in the same way.
         steps = [(bit, (0, low - 1)) for bit in reversed(range(count))]
         steps += [(bit, (low, top - 1)) for bit in reversed(range(count))]
         if inverse:

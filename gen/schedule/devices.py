@@ -700,7 +700,8 @@ class TransposeLinesNumbers:
     # desired number of work-items per core. If there would be fewer, each work-item computes fewer rows and columns.
     # There should not be more, because each work-item begins with a partial cache line.
     items: int = 8
-    columns: int = 256                  # columns of a work-item, whose partial cache lines then take 16 KiB
+    # maximum number of columns of a work-item, which keeps an incomplete cache line for each: 16 KiB for 256 columns
+    columns: int = 256
     sides: int = 4  # minimum number of tiles side by side in a work-item, if there are too few work-items
     strips: int = 8                     # minimum number of tiles in a part of the rows
 

@@ -279,8 +279,8 @@ def extreme(opcode: str, a: float, b: float) -> float:
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_bounds(target: str, tmp_path: Path) -> None:
-    """The maximum or minimum of a vector and a constant is a single comparison. In C a zero also has the right sign.
-    Values that are known to fit an integer type are converted without range checks; NaNs become 0.
+    """The maximum or minimum of a vector and a constant is a single comparison. For 0 and -0, kernels in C return the
+    first operand. Values that are known to fit an integer type are converted without range checks; NaNs become 0.
     """
     from gen import pipeline
     numbers = {"m": "-127", "z": "0", "n": "-0.0", "h": "127.5", "i": "inf", "w": "255.75", "b": "-300"}
