@@ -111,6 +111,19 @@ def test_one_command(folder: Path) -> None:
 
 
 @needs_jax
+def test_a_function_that_writes_nothing(folder: Path) -> None:
+    """main.c prints FAIL if a function writes no result, although all of JAX's results are zero."""
+    (folder / "zero.py").write_text("import jax.numpy as jnp\ndef f(x=jnp.zeros((4, 5))):\n    return jnp.tanh(x), x.astype(int), x > 0\n")
+    out = built(folder, "zero.py:f")
+    assert compiled(out, "f").stdout.startswith("PASS f: "), "the function as it is"
+    text = (out / "f.c").read_text()
+    head, body = text.split("int f_c_run(", 1)
+    (out / "f.c").write_text(f"{head}int f_c_run({body.replace('{', '{ if (results) return 0;', 1)}")
+    done = compiled(out, "f")
+    assert done.returncode == 1 and done.stdout.startswith("FAIL f: "), done.stdout
+
+
+@needs_jax
 @pytest.mark.peer
 @pytest.mark.parametrize("name, dims", [("jacobian", ["0=4"]), ("rows", ["b=3"]), ("donated", ["0=3"])])
 def test_examples(folder: Path, name: str, dims: "List[str]") -> None:
