@@ -17,7 +17,7 @@ gc.set_threshold(100000, 50, 100)  # tests make few reference cycles, so the col
 MARKERS = {
     "peer": "is run by `ninja test-peer`, not by `ninja test`",
     "drawn": "draws by SETT_SEED and SETT_COUNT: test-peer runs it again with other numbers",
-    "whole": "every case of a set that others wrote, of which test-peer runs a sample",
+    "whole": "takes too long for test-peer, such as every case of a set that others wrote",
     "i686": "runs programs for this machine", "armhf": "runs programs for this machine", "s390x": "runs programs for this machine",
 }
 

@@ -96,6 +96,7 @@ def test_near_linear(tmp_path: Path) -> None:
         assert b < 8 * a + 0.5, f"{name}: {a:.2f} s of {OPS} ops, {b:.2f} s of {4 * OPS}"
 
 
+@pytest.mark.whole      # PoCL compiles this kernel for minutes
 def test_seventeen_thousand(tmp_path: Path) -> None:
     """A kernel of 17,000 ops on 80 x 1280 elements agrees with the reference."""
     device_or_skip("opencl")
