@@ -81,7 +81,8 @@ static inline void sett_mma_16x8x4(int line, double *d, const double *a, const d
 }
 #define sett_ptx_mma_m16n8k4_f64_f64(d, a, b) sett_mma_16x8x4(__LINE__, d, a, b)
 
-// prmt: bytes 0 to 3 are those of a, bytes 4 to 7 those of b. Byte i of the result is the byte that digit i of the selector names.
+// prmt: bytes 0 to 3 are those of a, bytes 4 to 7 those of b. Byte i of the result is the byte that digit i of the
+// selector names.
 static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
   const uint64_t both = (uint64_t)b << 32 | a;
   uint32_t made = 0;

@@ -54,7 +54,7 @@ def in_turn(first: "Iterable[int]") -> "List[Any]":
             for turn, number in enumerate(first) for pair in ON]
 
 
-# A decorator of tests that split their cases: `ninja test` runs every fifth case; of the others, test-peer runs one of
+# A decorator of tests that split their cases: `ninja test` runs every fifth case; of the others, test-peer runs one in
 # SETT_SHARE.
 in_parts = pytest.mark.parametrize("part", ["sample", pytest.param("others", marks=pytest.mark.peer)])
 

@@ -79,7 +79,7 @@ typedef struct draw_shape {
   int rank;
   int64_t size[DRAW_RANK];
   int64_t at
-      /* an index at which all steps so far have a value; each step keeps one, so the composed map has a point */
+      /* an index at which all steps so far have a value; every step keeps such an index, so the map has a point */
       [DRAW_RANK];
 } draw_shape;
 

@@ -522,8 +522,8 @@ static int mutate(draw *r, const char *text, char *mutant) {
   return 0;
 }
 
-/* Check the answers of sett_map_equal for `map`, which was drawn in one step. The map equals its simplified form. It differs from a changed copy if
- * and only if the oracle finds a difference. */
+/* Check the answers of sett_map_equal for `map`, which was drawn in one step. The map equals its simplified form. It
+ * differs from a changed copy if and only if the oracle finds a difference. */
 static void check_equal(draw *r, sett_map map, sett_map simple) {
   static char mutant[1 << 14];
   sett_map_answer answer = sett_map_equal(&arena, map, simple);

@@ -24,7 +24,7 @@ from gen import algebra
 # XLA's map is wrong: gather clamps its starts, so rows 33 to 41 of the iota read row 32 of the operand.
 WRONG = {("FusionWithRTVarsSimplification_Iota#0", 0): "(d0, d1, d2) -> (min(d0, 32), 0), domain: d0 in [0, 41], d1 in [0, 0], d2 in [0, 0]"}
 # The document's map from p1, f32[4,256,64], to the output is wrong: its last result is d1. But d1 is contracted and goes
-# to 255, so the last result is d2, which goes to 63.
+# to 255. The last result must be d2, which goes to 63.
 WRONG_DOCUMENT = {("Dot", "p1 -> output"): "(d0, d1, d2)[s0] -> (d0, s0, d2), domain: d0 in [0, 3], d1 in [0, 255], d2 in [0, 63], s0 in [0, 127]"}
 
 

@@ -1,4 +1,6 @@
-"""Test the proof by points that two accesses do not meet: it agrees with plain loops over all pairs of steps."""
+"""Test the proof that two accesses touch no common element, if it computes all touched elements. It agrees with plain
+loops over all pairs of steps.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def meets(a: Access, b: Access, who: "List[Atom]", shared: "List[Atom]", phases:
 
 @pytest.mark.parametrize("phases", [False, True])
 def test_agrees_with_loops(phases: bool) -> None:
-    """Accesses of drawn places, widths, conditions and numbers of barriers are found to meet exactly if loops find it."""
+    """For random offsets, widths, conditions and numbers of barriers, the answer is true if and only if plain loops find
+    no common element. If an access does not depend on all variables of `who`, the answer is false.
+    """
     r, memory, found = random.Random(phases), Memory("m", "global", 4096, 0), []     # type: random.Random, Memory, List[bool]
     for _ in range(CASES):
         group, item = (terms.variable(name, 0, r.randrange(1, 4), True) for name in ("group", "item"))

@@ -451,8 +451,8 @@ def brute(computation: hlo.Computation, kinds: Sequence[str], init: Tuple[int, .
 
 def test_random_against_all_values() -> None:
     """The analysis allows any order of the elements (`free`) if and only if the combiner is commutative and associative
-    for all values. It allows init as a start value if and only if the combiner is associative and combining a value
-    with init never changes the value.
+    for all values. It allows init as a start value if and only if the combiner is associative and combining init a
+    second time changes no result.
     """
     draw = random.Random(SEED)
     seen = {"free": 0, "parts": 0, "start": 0, "order": 0}

@@ -260,8 +260,8 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> 
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
-# The cases of PRODUCTS for CPUs. `ninja test` runs those in C. `ninja test-whole` also runs those in
-# OpenCL, `ninja test-peer` about a third of them.
+# The cases of PRODUCTS for CPUs. `ninja test` runs one of them, in C. `ninja test-whole` runs all of them, `ninja
+# test-peer` about a quarter of the others.
 BLOCKS = [param if param.values[1] == "c" else pytest.param(*param.values, marks=[*param.marks, pytest.mark.peer])
           for param in PRODUCTS if param.values[1:] in ON_CPUS]
 

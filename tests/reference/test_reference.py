@@ -1018,7 +1018,9 @@ def integer_graph(dtype: str, count: int) -> Tuple[Graph, List[str]]:
 
 
 def test_integer_intervals() -> None:
-    """Integers are computed from exp, then an op from these. For every op, a kernel whose exp differs in the last bits stays within the bound."""
+    """A graph converts results of exp to integers and applies ops to these integers. For every op, the result of a
+    kernel whose exp differs in the last bits is within the bound.
+    """
     rng = random.Random(31)
     trap = ["-O0", "-fsanitize=undefined,float-cast-overflow", "-fsanitize-undefined-trap-on-error"]
     logs = [math.log(k) for k in (1, 2, 3, 5, 7, 8, 100, 127, 128, 255, 256, 2 ** 31 - 129, 2 ** 40, 2 ** 63, 2 ** 64)]
