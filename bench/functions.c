@@ -98,8 +98,8 @@ static double double_of(uint64_t bits)
   return x;
 }
 
-/* Return the error of `got`, in units of the exact value's last digit. The type has `digits` significant bits, and
- * exponents from `least` to `most`. Infinity means a wrong result. */
+/* Return the error of `got`, in ulps at the exact value. The type has `digits` significant bits, and exponents from
+ * `least` to `most`. Infinity means a wrong result. */
 static double error_of(wide got, wide exact, int digits, int least, int most)
 {
   if (exact != exact || got != got) return exact != exact && got != got ? 0 : INFINITY;

@@ -273,7 +273,8 @@ class Library:
 
 
 class Reading:
-    """Reads as many bytes as a row's computation reads and writes, and adds them up. Its time is for the column `read`.
+    """Reads an array and sums it up. The array's size is the number of bytes that a row's computation reads and writes.
+    The time is for the column `read`.
     """
 
     def __init__(self, limits: Any, size: int, threads: int) -> None:

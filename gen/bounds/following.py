@@ -103,7 +103,7 @@ class Bounds:
 
     def introduces(self, computation: Computation, dtypes: Sequence[str]) -> bool:
         """Return true if a scalar computation may have an error although its arguments are exact."""
-        trial = Bounds(self.options)  # its bounds are not used, only the fact whether results are exact
+        trial = Bounds(self.options)  # it is used only to find out whether results are exact
         return any(s.interval is not None
                    for s in trial.inline(computation, [Scalar(f"x{k}", d) for k, d in enumerate(dtypes)], []))
 

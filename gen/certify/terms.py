@@ -579,8 +579,9 @@ def each_of(atoms: "Iterable[Atom]", path: "Sequence[Condition]", values: "Seque
 
 
 def _each(atoms: "Iterable[Atom]", path: "Sequence[Condition]", text: "Callable[[Mapping[Atom, str]], str]") -> "Iterator[object]":
-    """Yield the value of a Python expression for all values of the variables for which the conditions hold. text: return
-    this expression; its argument has the names of the variables.
+    """Yield the value of a Python expression for all values of the variables for which the conditions hold.
+
+    text: returns the expression, given the names of the variables.
     """
     ordered = sorted(atoms, key=lambda atom: atom.number)
     names = {atom: f"v{n}" for n, atom in enumerate(ordered)}

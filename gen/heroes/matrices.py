@@ -39,7 +39,7 @@ class Matrices(Schedule):
     """The schedule of the matrices hero.
 
     chunks: number of matrices of a work-item.
-    sizes: number and size of the op's matrices.
+    sizes: sizes of the op (class Sizes).
     local: true if matrices are in arrays of the work-item.
     """
 
@@ -123,7 +123,7 @@ class MatricesRecord(BatchRecord):
 
     dtype: HLO type of elements.
     operands, results, work: views of the op's operands, results and scratch matrices.
-    sizes, attributes: number and size of the op's matrices, and the op's attributes.
+    sizes, attributes: sizes (class Sizes) and attributes of the op.
     unrolled: true if loops are unrolled.
     epsilon: half the distance from 1 to the next floating-point number.
     vector_sizes: the numbers of left and of right vectors in the results of svd.

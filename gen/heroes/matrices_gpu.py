@@ -48,7 +48,7 @@ class SharedArray:
 class MatrixBlocks(Schedule):
     """The schedule of a block of threads. The threads form groups; the threads of a group access adjacent elements.
 
-    sizes: number and size of the op's matrices.
+    sizes: sizes of the op (class Sizes).
     across: number of threads of a group.
     parts: number of thread blocks that share a matrix.
     sides: number of right-hand sides that a thread block solves.
