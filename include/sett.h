@@ -1393,8 +1393,8 @@ SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, sett
   return answer;
 }
 
-/* The ids of an IREE layout wrap. So let the layout have as many ids as the other layout if this is a whole number of periods. Inputs are matched by
- * their names or, if they have none, by their positions. */
+/* Repeat the ids of an IREE layout, which wrap, up to the number of ids in the other layout, if this is a whole number of periods. Inputs are matched
+ * by their names or, if they have none, by their positions. */
 SETT_INLINE void settp_layout_form_repeat(settp_layout_form *form, const settp_layout_form *other) {
   int i, k;
   for (i = 1; i < form->ins && form->wraps; ++i)
@@ -1666,9 +1666,9 @@ SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const sett
 
 enum { SETTP_LAYOUT_ANY_TABLE = 1 << 16 };
 
-/* Convert a form to digits that divide each other. If it has no such digits yet, visit all its points, if there are at most 2^16. Return 1 if the form
- * now has digits, 0 if it is no sum of digits, -1 if that is not decided. If the result is 0 and `no` is not NULL, set the answer to no, with the
- * reason `no`. */
+/* Convert a form of values, or of digits that do not divide each other, to digits that do. All points are visited, if there are at most 2^16. Return
+ * 1 if the form now has such digits, 0 if it is no sum of digits, -1 if that is not decided. A form of bits is not changed, and the result is 1. If the
+ * result is 0 and `no` is not NULL, set the answer to no, with the reason `no`. */
 SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *no, int tiles) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   settp_layout_form *form = work->form, *made;

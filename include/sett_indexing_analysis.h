@@ -386,7 +386,7 @@ typedef struct sett_analysis_edge {
   int moves;
   /* the op that computes `user`. op->operand is the number of the operand that is `source`. get-tuple-element and similar ops count as elementwise */
   const sett_analysis_op *op;
-  /* for each operand of op, the number of the value that it is; -1: no value. Runtime variables are read from these values */
+  /* operand[i] is the number of the value that is operand i of op; -1: no value. Runtime variables are read from these values */
   const int *operand;
   /* only if op is NULL, for a call: the maps from the user's index to the source's index (down), and from the source's to the user's (up) */
   sett_analysis_set down, up;
@@ -3048,7 +3048,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_times(settp_map_proof *p
 /* ---- rows ---- */
 
 /* Add a row to the system. A NULL form, and a row beyond the limit, are left out. This is sound, because points that satisfy all rows also satisfy the
- * rows that are left. */
+ * remaining rows. */
 SETT_INLINE void settp_map_proof_row_add(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
   if (!form || p->rows == SETTP_MAP_PROOF_ROWS) return;
   if (settp_map_proof_form_constant(p, form)) {

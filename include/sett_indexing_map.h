@@ -3614,7 +3614,7 @@ SETT_INLINE void settp_map_atom_measure(settp_map_engine *e, settp_map_atom *ato
   }
 }
 
-/* Return settp_map_at_step of a form's values at the samples. The result is kept until another form is asked for. */
+/* Return settp_map_at_step of a form's values at the samples. The result for the last form is kept. */
 SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t *hash) {
   if (e->stepped != l) {
     e->step = settp_map_at_step(settp_map_lin_at(e, l), e->scaled, &e->step_hash);
@@ -4321,8 +4321,8 @@ SETT_INLINE int32_t settp_map_halves(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* R12: search for a known form x such that floor(l / c) = k * x + n at the samples. Return k * x + n if l - c * (k * x + n) is proved to be in [0, c -
- * 1]. */
+/* R12: search for a known form x such that floor(l / c) = k * x + n at the samples. Return k * x + n if l - c * (k * x + n) is proved to be in
+ * [0, c - 1]. */
 SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c) {
   const int64_t *at = settp_map_lin_at(e, l);
   int64_t q[SETTP_MAP_SAMPLES], step, k, n;
@@ -5619,7 +5619,7 @@ SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_
 /* N4: subtract a form from all leaves, then divide the leaves by *g, the gcd of their numbers. Return the form. Each of its coefficients is the
  * smallest one that its atom has in a leaf, and its constant is the smallest constant. Two exceptions: (1) If the smallest and the largest
  * coefficient of a quotient floor(F / c) differ by a multiple of c, the largest one is subtracted, because the quotient then belongs to a digit. (2)
- * A minimum or maximum stays in the leaves if its coefficients differ. */
+ * An atom of kind SETTP_MAP_ATOM_OTHER that is no product, such as a minimum or a xor, stays in the leaves if its coefficients differ. */
 SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_lattice *x, int64_t *g) {
   int32_t shift, i, j;
   int64_t constant = e->lin[x->leaf[0]].constant;
@@ -6085,8 +6085,8 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
  * belongs to the sum. */
 SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
 
-/* P3: return a form that is equal to l modulo m and has a shorter print. Coefficients of l are changed by multiples of m, so that l contains a digit t
- * * (F - c * q) with q = floor(F / c). The digit is printed as t * (F mod c). Return l if no such form is found, or if l has more than
+/* P3: return a form that is equal to l modulo m and has a shorter print. Coefficients of l are changed by multiples of m, so that l contains a
+ * digit t * (F - c * q) with q = floor(F / c). The digit is printed as t * (F mod c). Return l if no such form is found, or if l has more than
  * SETTP_MAP_MOST_TERMS terms. */
 SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_t m) {
   enum { SETTP_MAP_MOST_TERMS = 5 };
@@ -6317,8 +6317,8 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* P2: for each term k * q of l, where q is a quotient, look for other terms of l whose sum is s * F, such that q = floor(F / m) with m = |k / s|. F -
- * m * q is then a digit. Record floor(F / m) as a name of q, that is, a way to write q. */
+/* P2: for each term k * q of l, where q is a quotient, look for other terms of l whose sum is s * F, such that q = floor(F / m) with m = |k / s|.
+ * Then F - m * q is a digit. Record floor(F / m) as a name of q, that is, a way to write q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
@@ -9199,7 +9199,7 @@ SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, c
 }
 
 /* Return 2 if a map contains a xor. Return 1 if it contains a sum modulo a power of two, no xor, and only divisors that are powers of two. Otherwise
- * return 0: the map has no matrix. */
+ * return 0: the map gives no reason to compute a matrix. */
 SETT_INLINE int settp_map_of_bits(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -10429,8 +10429,8 @@ SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut,
   return 0;
 }
 
-/* Call settp_map_try_seeds for the digit of every quotient q = floor(F / c). Call it also for the digit that two quotients of the same form make: if q1
- * = floor(F / c1), then q = floor(q1 / (c / c1)). */
+/* Call settp_map_try_seeds for the digit of every quotient q = floor(F / c). Call it also for the digit that two quotients of the same form make: if
+ * q1 = floor(F / c1), then q = floor(q1 / (c / c1)). */
 SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *cut) {
   int32_t q, i, f, g;
   for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
@@ -11417,8 +11417,8 @@ SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int
   if (difference != 0) p->level = settp_map_gcd_far(p->level, v);
 }
 
-/* Record in *p where the only result of a map changes along a variable. If `all` is set, visit all points of the map's box, else some of them.
- * Changes may then be missed, so the divisors in *p may be multiples of the true ones. Return 0 or an error. */
+/* Record in *p where the only result of a map changes along a variable. If `all` is set, visit all points of the map's box. Otherwise
+ * visit some of them: changes may be missed, and the divisors in *p may be multiples of the true ones. Return 0 or an error. */
 SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_map_places *p) {
   enum { SETTP_MAP_MOST_SAMPLES = 160, SETTP_MAP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11478,8 +11478,8 @@ SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int va
 }
 
 /* A break is a value v of the variable for which result(v) is not result(v - 1) + stride. Return a number that divides v - base for every break v.
- * Return 0 if there is no break, except perhaps v = base. The map is simplified and has one result. A candidate w is tested by writing v as base + w *
- * j + i: the result must then have this stride along i. Candidates are powers of the primes that divide the divisors in the map. */
+ * Return 0 if there is no break, except perhaps v = base. The map is simplified and has one result. A candidate w is tested by writing v as
+ * base + w * j + i: the result must then have this stride along i. Candidates are powers of the primes that divide the divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
                                         int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };

@@ -82,7 +82,7 @@ class C(Target):
 
     @property
     def unknown_zeros(self) -> str:
-        if self.embedded:       # only compilers that use masked loads need the zeros; those for small machines do not
+        if self.embedded:       # only masked loads need the zeros, and compilers for small machines use none
             return ""
         self.used.add("unknown_zeros")
         return "unknown_zeros()"
