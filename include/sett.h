@@ -1667,8 +1667,8 @@ SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const sett
 enum { SETTP_LAYOUT_ANY_TABLE = 1 << 16 };
 
 /* Convert a form of values, or of digits that do not divide each other, to digits that do. All points are visited, if there are at most 2^16. Return
- * 1 if the form now has such digits, 0 if it is no sum of digits, -1 if that is not decided. A form of bits is not changed, and the result is 1. If the
- * result is 0 and `no` is not NULL, set the answer to no, with the reason `no`. */
+ * 1 if the form now has such digits, 0 if it is no sum of digits, -1 if that is not decided. A form of bits is not changed, and the result is 1. If
+ * the result is 0 and `no` is not NULL, set the answer to no, with the reason `no`. */
 SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *no, int tiles) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   settp_layout_form *form = work->form, *made;
