@@ -314,8 +314,8 @@ class Word:
         return self.d.literal(value, "u64" if bits == 64 else "u32")
 
     def _by_key(self, field: Field, key: str) -> bool:
-        """Return true if the field has the value of the key function `key` for every element. If false, it has this
-        value only for elements for which the value is a constant.
+        """Return true if the field has the value of the key function `key` for every element. If this is false for
+        the first field, the field has this value only for elements for which the value is one of the constants.
         """
         return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
 

@@ -253,8 +253,8 @@ def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
 
 
 def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
-    """Return the refusal of a sum of products, if any. Complex numbers must all have one type, and pred may only meet
-    pred. Floats and integers may be mixed if the result is a float.
+    """Return the refusal of a sum of products, if any. If an operand or the result is complex or pred, all of them must
+    have the same type. Floats and integers may be mixed if the result is a float.
     """
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):

@@ -78,7 +78,7 @@ class _Steps(Added):
         return self.add("shift-right-logical", shape, whole, shifts)
 
     def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
-        """Join `many` parts, which are adjacent along the last dimension, to one element."""
+        """Join the parts along the last dimension: each element is made of `many` adjacent parts."""
         bits, width, of = max(32, memory_bits(self.like.shape)), memory_bits(value.shape), value.shape
         shape = array_shape(f"u{bits}", dims)
         parts: List[Instruction] = []

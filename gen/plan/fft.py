@@ -95,8 +95,8 @@ def stages(n: int, stride: int) -> List[RadixStage]:
 
 
 def split(n: int, lanes: int) -> Tuple[int, int]:
-    """Return two factors n1 and n2 of a length that are about equal. Multiples of a vector's lanes are preferred if they
-    are almost as close to each other.
+    """Return two factors n1 and n2 of a length that are about equal. Multiples of a vector's lanes are preferred if
+    they are almost as close to each other.
     """
     def cost(a: int) -> Tuple[int, int]:
         return a + n // a + lanes * (a % lanes > 0) + lanes * (n // a % lanes > 0), a

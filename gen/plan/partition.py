@@ -178,7 +178,7 @@ def pad_words(padding: "Sequence[Tuple[int, int, int]]") -> "List[str]":
 
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
     """Return the trip counts of an op's loops. The loops of a reduce go over the reduced dimensions, those of a dot
-    over the contracted dimensions, and those of a window over its elements. A convolution has also a loop over the
+    over the contracted dimensions, and those of a window over its elements. A convolution also has a loop over the
     input features of a group.
     """
     attributes = instruction.attributes

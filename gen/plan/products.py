@@ -463,9 +463,9 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value that tiles load: the operand `value`. If the operand is a conversion that tiles make while they
-    load, return the value before the conversion. Return None if tiles cannot load the operand's type. kind: the type
-    in which tiles add.
+    """Return the value that tiles load for the operand `value`. It is the operand itself or, if the operand is a
+    conversion that tiles make while they load, the value before the conversion. Return None if tiles cannot load the
+    operand's type. kind: the type in which tiles add.
     """
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:

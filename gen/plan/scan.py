@@ -49,7 +49,7 @@ class Scan(Nest):
     heroes: the scans, all along the same dimension and in the same direction.
     inputs: computes the operands of the scans at the nest's index.
     epilogue: computes the results from the values of the scans.
-    steps: computes the results and then the operands.
+    steps: computes the results and the operands; the results are its first roots.
     inits: computes the initial values of the scans.
     outer, size, below: the product of the sizes of the slower dimensions in memory, the size of the scan's dimension,
         and the product of the sizes of the faster dimensions.

@@ -226,8 +226,8 @@ class Interference:
         return self.results.get(array, array)
 
     def _steps(self, steps: "Sequence[Step]", live: Set[Array]) -> Set[Array]:
-        """Return the arrays that are live before the steps, so that a later step reads them. live: the arrays that are
-        live after the steps.
+        """Return the arrays that are live before the steps: those whose values are still needed there. live: the arrays
+        that are live after the steps.
         """
         for step in reversed(steps):
             if isinstance(step, Repeat):

@@ -42,8 +42,8 @@ def with_lasting(program: Program) -> Program:
 
 
 def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> "List[Step]":
-    """Return the steps. A launch is moved in front of a loop that does not change what the launch reads. stays: true
-    for a loop from which nothing is moved.
+    """Return the steps. A launch inside a loop is moved in front of the loop if no iteration changes what the launch
+    reads. stays: true for a loop from which nothing is moved.
     """
     made: List[Step] = []
     for step in steps:

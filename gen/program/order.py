@@ -27,8 +27,8 @@ def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Ar
 
 
 def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> "List[Set[int]]":
-    """Return, for each launch, the earlier launches that must stay before it. Both use an array, and at least one of
-    the two launches writes it.
+    """Return, for each launch, the earlier launches that must stay before it. Two launches keep their order if both
+    use the same array and at least one of them writes it.
     """
     before: "List[Set[int]]" = []
     written: Dict[Array, int] = {}

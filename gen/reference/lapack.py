@@ -40,7 +40,7 @@ def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[st
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
     """Return the arrays of each operand (or result) of a LAPACK routine: one array, or two for real and imaginary
-    parts. The key is the position, in the routine's list of arguments, of the one for this operand (or result).
+    parts. The key is the position of the operand's (or result's) argument in the routine's list of arguments.
 
     given: the arrays of all operands (or results), in order.
     which: "operand" or "result".

@@ -31,7 +31,7 @@ LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
 # slowdown of steps and of operations if the host emulates the device
 EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10
-# for an op on matrices: for each multiplication in the kernel, the number of steps of the reference and of its bound
+# for an op on matrices: the steps of the reference and its bound together, for each multiplication in the kernel
 MATRIX_STEPS = 4
 LAUNCHES = 15  # minimum number of launches of a bench: the warm-up and nine rounds
 

@@ -23,7 +23,7 @@ class SquareTile:
     side: number of elements of its side.
     load_bytes: bytes of one load.
     tiles_down: number of tiles, one below the other, that are transposed together. This number is used only on
-        processors on which bursts of prefetches are faster than hardware prefetchers (Intel's). Other processors
+        Intel's processors, on which bursts of prefetches are faster than hardware prefetchers. Other processors
         transpose one tile at a time, because two took 1.24 times as long (f32[1023,4097] in C, AMD EPYC).
     """
 
@@ -233,8 +233,8 @@ class Panels(NamedTuple):
         512 queries and keys, 64 elements: strips of 8 rows 4.80 ms, 16 rows 4.28 ms, 32 rows 4.27 ms, 64 rows 4.22 ms,
         without strips 5.63 ms; in OpenCL 64 rows 5.3 ms, without strips 7.7 ms; f32 1024x1024x64 with the maximum of
         each row, 1T: in strips 0.74 ms, without strips 0.99 ms, without the maximum 0.78 ms).
-    least_strips: minimum number of strips, so that each thread gets some; there are fewer if a strip would otherwise
-        have less than least_strip_rows rows.
+    least_strips: minimum number of strips, so that each thread gets some. The number is smaller if a strip would
+        otherwise have fewer than least_strip_rows rows.
     least_strip_rows: minimum number of rows of a product in a strip.
     strip_bytes: maximum bytes of a strip, so that it stays in L2.
     strip_operand_bytes: maximum bytes of the operand that a strip's rows share, so that it stays in L2.
@@ -658,7 +658,7 @@ class TableNumbers:
     # those without: for a logarithm of 30 instructions 0.86 in C and 1.03 on PoCL; for six products and sums, 36
     # instructions, 0.43.)
     cost: int = 32
-    elements: int = 1 << 20             # for this many elements, a table saves more time than filling it takes
+    elements: int = 1 << 20             # from this number of elements on, a table saves more time than filling it takes
 
 
 @dataclass(frozen=True)
@@ -801,7 +801,7 @@ class ScatterNumbers:
     window_items: int = 0
 
     # An indexed dimension of the result is divided among this number of work-items per core. Each of them reads all
-    # indices (262144 elements of s32, 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns)
+    # indices (262144 elements of s32, 2 cores: two work-items 1.0 ns for an element, four 1.2 ns, one 1.25 ns).
     indexed_items: int = 0
     # number of rows whose indices a work-item tests before it combines the rows in its part of the result (256 and 1024
     # are as fast)
@@ -836,8 +836,8 @@ class FftNumbers:
     # maximum bytes of the table of the factors (roots of unity) between the two transforms of a row; beyond this size,
     # a factor is the product of entries of two small tables
     turn_bytes: int = 16 << 10
-    # A transform of real numbers may be computed by a complex transform of half the length. This is the maximum of the
-    # bytes of the table of roots of unity that this needs.
+    # A complex transform of half the length computes a transform of real numbers only if the table of roots of unity
+    # that this needs has at most this many bytes.
     fold_bytes: int = 32 << 10
     # maximum bytes of the transformed chirp for lengths that need a convolution (Bluestein); a larger chirp is computed
     # at run time
@@ -881,8 +881,8 @@ class BlockNumbers:
 
     threads: int = 256                  # maximum number of threads of the block
 
-    # one block of threads runs a loop only if each kernel in it has at most this number of blocks; it does their work
-    # one after another
+    # one block of threads runs a loop only if each kernel in it has at most this number of blocks; the one block
+    # does their work in sequence
     groups: int = 8
 
 
@@ -891,7 +891,7 @@ class LoopGpuNumbers:
     """Numbers for the loop hero on a GPU."""
 
     threads: int = 128                  # threads of a block
-    unit_threads: int = 512  # a thread gets several elements only if each multiprocessor has this number of threads
+    unit_threads: int = 512  # a thread gets several elements only if each multiprocessor has at least this many threads
 
 
 @dataclass(frozen=True)
@@ -912,7 +912,7 @@ class ReductionGpuNumbers:
     thread_results: int = 4             # partial results (accumulators) of a thread that has one result
     unit_blocks: int = 2  # the input is cut into parts if there are fewer blocks for each multiprocessor than this
     part_blocks: int = 4                # number of blocks for each multiprocessor after the input is cut
-    part_loads: int = 4                 # the input is cut into parts only if a thread would have this number of loads
+    part_loads: int = 4                 # the input is cut into parts only if a thread has at least this many loads
 
 
 @dataclass(frozen=True)

@@ -304,8 +304,8 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
 
 /* ---- comparison ---- */
 
-/* Returns a float as a double. For an infinity, returns the smallest value that rounds to it, so that a bound may include
- * values on both sides of the overflow threshold. */
+/* Returns a float as a double. For an infinity, returns the smallest value that rounds to it, so that a bound may
+ * include values on both sides of the overflow threshold. */
 static double reach(struct format f, double value)
 {
   double threshold;

@@ -312,8 +312,8 @@ static void move_buffers(struct job *job)
     else move_buffer(&job->result[i], way * fusion->result[i].alignment);
 }
 
-/* Returns true if a result equals job->out. Payloads of NaN may differ: for buffers with another alignment, a kernel may
- * combine operands in another order. */
+/* Returns true if a result equals job->out. Payloads of NaN may differ: for buffers with another alignment, a kernel
+ * may combine operands in another order. */
 static int same_but_nans(struct job *job, int result)
 {
   const struct sett_buffer *type = &job->fusion->result[result];
