@@ -245,8 +245,8 @@ static void sett_wait(void) {
   swapcontext(&sett.context[fibre], &sett.scheduler);
 }
 
-// Run a thread in a fibre. When it has ended, run the next thread in the order in the same fibre, unless that thread has
-// already started.
+// Run a thread in a fibre. When it has ended, run the next thread in the order in the same fibre, unless that thread
+// has already started.
 static void sett_fibre(void) {
   for (;;) {
     sett.call();

@@ -46,8 +46,8 @@ def meets(a: Access, b: Access, who: "List[Atom]", shared: "List[Atom]", phases:
 
 @pytest.mark.parametrize("phases", [False, True])
 def test_agrees_with_loops(phases: bool) -> None:
-    """For random offsets, widths, conditions and numbers of barriers, the answer is true if and only if plain loops find
-    no common element. If an access does not depend on all variables of `who`, the answer is false.
+    """For random offsets, widths, conditions and numbers of barriers, the answer is true if and only if plain loops
+    find no common element. If an access does not depend on all variables of `who`, the answer is false.
     """
     r, memory, found = random.Random(phases), Memory("m", "global", 4096, 0), []     # type: random.Random, Memory, List[bool]
     for _ in range(CASES):

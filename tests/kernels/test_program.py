@@ -95,8 +95,8 @@ def test_entries(target: str, part: str, tmp_path: Path) -> None:
 
 
 def drawn_module(seed: int) -> str:
-    """Return a random module of integer fusions. The operands of a fusion have one of two sizes, its result has either.
-    A result is read once, often or never, and results are returned in any order.
+    """Return a random module of integer fusions. All operands of a fusion have the same size, which is one of two. The
+    result may have the other size. A result is read once, often or never, and results are returned in any order.
     """
     draw = random.Random(seed)
     functions, lines, names = [], [], {8: ["x", "y"], 16: ["w"]}

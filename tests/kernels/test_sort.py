@@ -44,7 +44,8 @@ def canonical(x: str, t: str) -> str:
 
 def comparator(types: Sequence[str], keys: int, direction: str = "LT", plain: bool = False) -> str:
     """Return the comparator that JAX writes for operands of these types. The first `keys` operands are the sort keys.
-    plain: floats are compared as they are. Otherwise, all zeros and all NaNs are first replaced by one, and the order is total.
+    plain: floats are compared as they are. Otherwise, they are compared by TOTALORDER, after each zero has become 0 and
+    each NaN the same NaN.
     """
     lines = [f"  {side}{k} = {t}[] parameter({2 * k + n})" for k, t in enumerate(types) for n, side in enumerate("ab")]
     before = ""

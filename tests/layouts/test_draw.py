@@ -333,8 +333,8 @@ def test_empty(text: str, said: str) -> None:
 @pytest.mark.parametrize("text", ["f32[N,N]{1,0:T(8,128)}", "S<3,3,3> o 0 o (N,N):(N,1)",
                                   "NxN@#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"])
 def test_time(text: str, tmp_path: Path) -> None:
-    """A picture of 128 x 128 has 16 times as many cells as a picture of 32 x 32, and takes at most 40 times as long. The
-    time is the processor time of the whole process, the best of five runs.
+    """A picture of 128 x 128 has 16 times as many cells as a picture of 32 x 32, and takes at most 40 times as long.
+    The time is the processor time of the whole process, the best of five runs.
     """
     def seconds(size: int) -> float:
         times = []
