@@ -3614,7 +3614,7 @@ SETT_INLINE void settp_map_atom_measure(settp_map_engine *e, settp_map_atom *ato
   }
 }
 
-/* Return settp_map_at_step of a form's values at the samples. The result for the last form is kept. */
+/* Apply settp_map_at_step to the values of form `l` at the samples, and return its result. The engine caches the result of the last form. */
 SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t *hash) {
   if (e->stepped != l) {
     e->step = settp_map_at_step(settp_map_lin_at(e, l), e->scaled, &e->step_hash);
