@@ -18,7 +18,7 @@ from gen.certify.values import Access, Found, Memory, Obligation
 Values = Dict[str, Dict[Atom, int]]
 TOGETHER = 12    # maximum number of questions in one query, or of pairs of accesses
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
-FEW_POINTS = 100_000         # maximum number of points of two accesses that are compared, at about 1 million per second
+FEW_POINTS = 100_000         # maximum number of points of two accesses that are compared, at about 300,000 per second
 FEW_PLACES = 250_000         # up to this number of written places, enumeration comes before any query
 MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
 
