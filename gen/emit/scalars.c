@@ -167,7 +167,7 @@ static inline TYPE packed_load_T_INDEX(POINTER(const U8 *p), AT i)
 }
 
 /* Store the bits of x at position i % PER_BYTE of a byte. Only this work-item writes the byte, in ascending order of
- *    positions: the store at position 0 overwrites the whole byte. */
+   positions: the store at position 0 overwrites the whole byte. */
 static inline void packed_store_T_INDEX(POINTER(U8 *p), AT i, U8 x)
 {
   const U8 bits = (U8)((x & MASK) << (WIDTH * (int)(i % PER_BYTE)));
