@@ -2,8 +2,9 @@
 static void sett_concatenate_bf16(const uint16_t *restrict p0, const uint16_t *restrict p1, const uint16_t *restrict p2, uint16_t *restrict r0, size_t number)
 {
   (void)number;
+  typedef uint16_t word __attribute__((may_alias)); /* the bits of an element, whatever its type */
   ushort32 lines[34];
-  uint16_t *const staged = (uint16_t *)(lines + 1);
+  word *const staged = (word *)(lines + 1);
   for (uint32_t chunk = 0; chunk < 1; ++chunk) {
     const uint32_t first = 0;
     if (first >= 714) break;
@@ -15,7 +16,7 @@ static void sett_concatenate_bf16(const uint16_t *restrict p0, const uint16_t *r
         const uint32_t rest = 33 - begin, n = rest < count - filled ? rest : count - filled;
         for (uint32_t i = 0; i < n; i += 32) {
           const uint32_t at = begin + i < 1 ? begin + i : 1;
-          uint16_t *const target = staged + filled + at - begin;
+          word *const target = staged + filled + at - begin;
           const ushort32 v_a = load_ushort32((const uint16_t *)(p0 + row * 33 + at));
           store_ushort32(v_a, target);
         }
@@ -27,7 +28,7 @@ static void sett_concatenate_bf16(const uint16_t *restrict p0, const uint16_t *r
         const uint32_t rest = 5 - begin, n = rest < count - filled ? rest : count - filled;
         for (uint32_t i = 0; i < n; i += 1) {
           const uint32_t at = begin + i < 4 ? begin + i : 4;
-          uint16_t *const target = staged + filled + at - begin;
+          word *const target = staged + filled + at - begin;
           const float v_b = value_bf16(p1[34 - row * 5 - at]);
           *target = bits_bf16(v_b);
         }
@@ -39,7 +40,7 @@ static void sett_concatenate_bf16(const uint16_t *restrict p0, const uint16_t *r
         const uint32_t rest = 64 - begin, n = rest < count - filled ? rest : count - filled;
         for (uint32_t i = 0; i < n; i += 32) {
           const uint32_t at = begin + i < 32 ? begin + i : 32;
-          uint16_t *const target = staged + filled + at - begin;
+          word *const target = staged + filled + at - begin;
           const ushort32 v_c = load_ushort32((const uint16_t *)(p2 + row * 64 + at));
           store_ushort32(v_c, target);
         }
@@ -52,6 +53,6 @@ static void sett_concatenate_bf16(const uint16_t *restrict p0, const uint16_t *r
       }
     }
     for (uint32_t line = 0; line < count / 32; ++line) STORE(lines[line + 1], (ushort32 *)(r0 + first) + line);
-    for (uint32_t i = count / 32 * 32; i < count; ++i) ((uint16_t *)r0)[first + i] = staged[i];
+    for (uint32_t i = count / 32 * 32; i < count; ++i) ((word *)r0)[first + i] = staged[i];
   }
 }

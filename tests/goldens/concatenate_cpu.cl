@@ -1,8 +1,9 @@
 // tests/kernels/concatenate_bf16.hlo: threads 1, chunks 1, rows put together 1024 elements at a time
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_concatenate_bf16(__global const ushort *restrict p0, __global const ushort *restrict p1, __global const ushort *restrict p2, __global ushort *restrict r0)
 {
+  typedef ushort word __attribute__((may_alias)); /* the bits of an element, whatever its type */
   ushort32 lines[34];
-  ushort *const staged = (ushort *)(lines + 1);
+  word *const staged = (word *)(lines + 1);
   for (uint chunk = 0; chunk < 1; ++chunk) {
     const uint first = 0;
     if (first >= 714) break;
@@ -14,7 +15,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_concatenate_bf
         const uint rest = 33 - begin, n = rest < count - filled ? rest : count - filled;
         for (uint i = 0; i < n; i += 32) {
           const uint at = begin + i < 1 ? begin + i : 1;
-          ushort *const target = staged + filled + at - begin;
+          word *const target = staged + filled + at - begin;
           const ushort32 v_a = load_u16_32((const __global ushort *)(p0 + row * 33 + at));
           stage_u16_32(v_a, target);
         }
@@ -26,7 +27,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_concatenate_bf
         const uint rest = 5 - begin, n = rest < count - filled ? rest : count - filled;
         for (uint i = 0; i < n; i += 1) {
           const uint at = begin + i < 4 ? begin + i : 4;
-          ushort *const target = staged + filled + at - begin;
+          word *const target = staged + filled + at - begin;
           const float v_b = value_bf16(p1[34 - row * 5 - at]);
           *target = bits_bf16(v_b);
         }
@@ -38,7 +39,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_concatenate_bf
         const uint rest = 64 - begin, n = rest < count - filled ? rest : count - filled;
         for (uint i = 0; i < n; i += 32) {
           const uint at = begin + i < 32 ? begin + i : 32;
-          ushort *const target = staged + filled + at - begin;
+          word *const target = staged + filled + at - begin;
           const ushort32 v_c = load_u16_32((const __global ushort *)(p2 + row * 64 + at));
           stage_u16_32(v_c, target);
         }
@@ -51,6 +52,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_concatenate_bf
       }
     }
     for (uint line = 0; line < count / 32; ++line) STORE(lines[line + 1], (__global ushort32 *)(r0 + first) + line);
-    for (uint i = count / 32 * 32; i < count; ++i) ((__global ushort *)r0)[first + i] = staged[i];
+    for (uint i = count / 32 * 32; i < count; ++i) ((__global word *)r0)[first + i] = staged[i];
   }
 }

@@ -13,7 +13,7 @@ from typing import List
 import pytest
 
 import drawn
-from gen import pipeline, schedule
+from gen import pipeline, run, schedule
 from gen.plan import concatenation, nests
 
 SEED, COUNT = int(os.environ.get("SETT_SEED", "1")), int(os.environ.get("SETT_COUNT", "24"))
@@ -141,3 +141,47 @@ def test_parts_of_other_heroes(target: str, device: str, tmp_path: Path, monkeyp
         templates = [kernel.text.template for kernel in pipeline.target_file(drawn.fusions(text)[0], target, device).kernels]
         assert templates == [f"kernels/{way}" for way in ways]
     drawn.agree({"pads": PADS, "one_wide": ONE_WIDE, "table": LOOKED_UP, "misaligned": misaligned}, target, device, tmp_path)
+
+
+# The product of a step reads the concatenated rows. Their last 7 elements are no whole vector.
+STEPS = """HloModule m
+step {
+  s = (s32[], f32[3,8], f32[3,5], f32[13,32]) parameter(0)
+  k = s32[] get-tuple-element(s), index=0
+  h = f32[3,8] get-tuple-element(s), index=1
+  x = f32[3,5] get-tuple-element(s), index=2
+  w = f32[13,32] get-tuple-element(s), index=3
+  one = s32[] constant(1)
+  next = s32[] add(k, one)
+  both = f32[3,13] concatenate(x, h), dimensions={1}
+  sums = f32[3,32] dot(both, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  part = f32[3,8] slice(sums), slice={[0:3], [8:16]}
+  y = f32[3,8] tanh(part)
+  ROOT t = (s32[], f32[3,8], f32[3,5], f32[13,32]) tuple(next, y, x, w)
+}
+more {
+  s = (s32[], f32[3,8], f32[3,5], f32[13,32]) parameter(0)
+  k = s32[] get-tuple-element(s), index=0
+  end = s32[] constant(4)
+  ROOT less = pred[] compare(k, end), direction=LT
+}
+ENTRY e {
+  zero = s32[] constant(0)
+  h = f32[3,8] parameter(0)
+  x = f32[3,5] parameter(1)
+  w = f32[13,32] parameter(2)
+  t = (s32[], f32[3,8], f32[3,5], f32[13,32]) tuple(zero, h, x, w)
+  loop = (s32[], f32[3,8], f32[3,5], f32[13,32]) while(t), condition=more, body=step
+  ROOT y = f32[3,8] get-tuple-element(loop), index=1
+}
+"""
+
+
+def test_rows_that_a_product_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Concatenated elements are copied as words of bits. The product reads them as floats. An optimising compiler must
+    not assume that the words and the floats are different memory.
+    """
+    monkeypatch.setenv("SETT_LEVEL", "-O3")
+    (tmp_path / "steps.hlo").write_text(STEPS)
+    failed = [result for result in run.check(str(tmp_path / "steps.hlo"), "c", run.Options(rounds=2)) if result.status != "PASS"]
+    assert not failed, failed[0].line()
