@@ -578,6 +578,13 @@ SETT_MAP_FUNCTIONS(SETTP_LINK_RENAME)
 #define SETTP_MAP_QUICK_END
 #endif
 
+/* The specifiers of functions that are not inlined: the rare part of a function, so that its usual part is short enough to be inlined. */
+#if defined(__GNUC__)
+#define SETTP_MAP_APART static __attribute__((__noinline__, __unused__))
+#else
+#define SETTP_MAP_APART SETT_INLINE
+#endif
+
 #if defined(__GNUC__)
 SETT_INLINE int settp_map_add(int64_t a, int64_t b, int64_t *out) { return __builtin_add_overflow(a, b, out); }
 SETT_INLINE int settp_map_mul(int64_t a, int64_t b, int64_t *out) { return __builtin_mul_overflow(a, b, out); }
@@ -612,16 +619,12 @@ SETT_INLINE size_t settp_map_low(const sett_map_arena *arena) {
 
 /* Take memory from the upper end of the free space; return NULL if there is not enough. */
 SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) {
-  size_t low = settp_map_low(arena);
-  size_t room = arena->top < low ? 0
-                                 /* where int64_t is aligned to 4 bytes, low need not be a multiple of 8 */
-                                 : (arena->top - low) & ~(size_t)7;
-  if (bytes > room) {
+  size_t low = settp_map_low(arena), size = (bytes + 7) & ~(size_t)7;
+  if (size < bytes || arena->top < low || size > arena->top - low) {
     arena->full = 1;
     return NULL;
   }
-  bytes = (bytes + 7) & ~(size_t)7;
-  arena->top -= bytes;
+  arena->top -= size;
   return arena->memory + arena->top;
 }
 
@@ -1039,12 +1042,11 @@ SETT_INLINE int settp_map_list_has(const settp_map_list *list, const settp_map_n
   return n->mark < list->count && list->handle[n->mark] == e;
 }
 
-/* Add e if it is a constant or a variable that the list lacks. Return 1 if e is now in the list, 0 if e is an operation that the list lacks, or
- * SETTP_MAP_LIST_FULL. */
+/* Add e, whose node is n, if it is a constant or a variable that the list lacks. Return 1 if e is now in the list, 0 if e is an operation that the
+ * list lacks, or SETTP_MAP_LIST_FULL. */
 enum { SETTP_MAP_LIST_FULL = 2 };
 
-SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
-  settp_map_node *n = settp_map_at(arena, e);
+SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list, settp_map_node *n, sett_expr e) {
   if (settp_map_list_has(list, n, e)) return 1;
   if (n->op >= SETTP_MAP_ADD) return 0;
   if (list->count == list->capacity && !settp_map_list_room(arena, list, 1)) return SETTP_MAP_LIST_FULL;
@@ -1056,23 +1058,23 @@ SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list,
 /* Add e and all nodes that it depends on. */
 SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
   const uint32_t after = UINT32_C(0x80000000); /* mark of a stack entry whose operands were already added */
-  settp_map_node *n = settp_map_at(arena, e);
+  settp_map_node *node = settp_map_nodes(arena), *n;
   settp_map_list stack;
-  int leaf = settp_map_list_leaf(arena, list, e);
+  int leaf = settp_map_list_leaf(arena, list, node + e, e);
   if (leaf) return leaf == SETTP_MAP_LIST_FULL ? SETT_MAP_ERROR_FULL : 0;
   settp_map_clear(&stack, sizeof stack);
   if (!settp_map_list_room(arena, &stack, 1)) return SETT_MAP_ERROR_FULL;
   stack.handle[stack.count++] = e;
   while (stack.count) {
     uint32_t top = stack.handle[--stack.count];
-    n = settp_map_at(arena, top & ~after);
+    n = node + (top & ~after);
     if (!(top & after)) {
-      leaf = settp_map_list_leaf(arena, list, top);
+      leaf = settp_map_list_leaf(arena, list, n, top);
       if (leaf == SETTP_MAP_LIST_FULL) return SETT_MAP_ERROR_FULL;
       if (leaf) continue;
-      leaf = settp_map_list_leaf(arena, list, settp_map_a(n));
+      leaf = settp_map_list_leaf(arena, list, node + settp_map_a(n), settp_map_a(n));
       /* -1: operand a is in the list, but operand b must still be added */
-      if (leaf == 1) leaf = settp_map_list_leaf(arena, list, settp_map_b(n)) == 1 ? 1 : -1;
+      if (leaf == 1) leaf = settp_map_list_leaf(arena, list, node + settp_map_b(n), settp_map_b(n)) == 1 ? 1 : -1;
       if (leaf != 1) {
         if (!settp_map_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
         stack.handle[stack.count++] = top | after;
@@ -2577,9 +2579,10 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   unsigned char known, busy, entered, bounded;
   uint32_t expr; /* the printed expression of this form, if nodes > 0 */
   int32_t nodes;
-  int32_t estimate;     /* remembered result of settp_map_estimate; 0: not computed */
-  int32_t plain;        /* remembered result of settp_map_terms_estimate; 0: not computed */
-  unsigned char affine; /* result of settp_map_lin_affine: 1 yes, 2 no, 0 not computed */
+  int32_t estimate; /* remembered result of settp_map_estimate; 0: not computed */
+  int32_t plain;    /* remembered result of settp_map_terms_estimate; 0: not computed */
+  /* results of settp_map_lin_affine and settp_map_all_positive: 1 yes, 2 no, 0 not computed */
+  unsigned char affine, positive;
   /* 1 while this form is printed: inside its own print, it is printed without fields (P7) */
   unsigned char printing;
   unsigned char op;   /* the first operation of the map whose value is this form; 0 if there is none that P12 needs */
@@ -2782,7 +2785,7 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   l->count = count;
   l->expr = 0;
   l->nodes = l->estimate = l->plain = 0;
-  l->affine = l->printing = l->op = 0;
+  l->affine = l->positive = l->printing = l->op = 0;
   l->known = l->busy = l->entered = l->bounded = 0;
   l->sample = SETTP_MAP_NONE;
   SETTP_MAP_ENTER(e, lin, e->lins);
@@ -2796,13 +2799,18 @@ SETT_INLINE int32_t settp_map_lin_constant(settp_map_engine *e, int64_t value) {
   return e->zero;
 }
 
-SETT_INLINE int32_t settp_map_lin_atom(settp_map_engine *e, int32_t atom, int64_t k, int64_t constant) {
-  if (atom >= 0 && k == 1 && !constant && e->atom[atom].own >= 0) return e->atom[atom].own;
+SETTP_MAP_APART int32_t settp_map_lin_atom_make(settp_map_engine *e, int32_t atom, int64_t k, int64_t constant) {
   if (atom < 0 || !SETTP_MAP_ROOM(e, term, terms, term_room, 1)) return SETTP_MAP_NONE;
   e->term[e->terms].k = k;
   e->term[e->terms].atom = atom;
   e->term[e->terms].spare = 0;
   return settp_map_lin_make(e, constant, k ? 1 : 0);
+}
+
+/* Return k * atom + constant. */
+SETT_INLINE int32_t settp_map_lin_atom(settp_map_engine *e, int32_t atom, int64_t k, int64_t constant) {
+  return atom >= 0 && k == 1 && !constant && e->atom[atom].own >= 0 ? e->atom[atom].own
+                                                                    : settp_map_lin_atom_make(e, atom, k, constant);
 }
 
 /* Write the terms of a * ka + b * kb after the end of the pool of terms, and reserve room for one more. Return their number, or SETTP_MAP_NONE on
@@ -3019,7 +3027,8 @@ SETT_INLINE void settp_map_row_add(int64_t *v, const int64_t *x, int64_t k) {
 
 SETT_INLINE void settp_map_row_start(int64_t *v, int64_t x) { v[0] = v[1] = v[2] = v[3] = v[4] = v[5] = x; }
 
-SETT_INLINE const int64_t *settp_map_lin_at_first(settp_map_engine *e, settp_map_lin *l) {
+/* Compute and remember the result of settp_map_lin_at. */
+SETTP_MAP_APART const int64_t *settp_map_lin_at_first(settp_map_engine *e, settp_map_lin *l) {
   static const settp_map_row none = {{0}};
   const settp_map_term *t = e->term + l->first, *end = t + l->count;
   int64_t *v;
@@ -3037,13 +3046,28 @@ SETT_INLINE const int64_t *settp_map_lin_at(settp_map_engine *e, int32_t a) {
   return l->sample < 0 ? settp_map_lin_at_first(e, l) : e->row[l->sample].at;
 }
 
+/* floor(a / b) for b > 0 */
+SETT_INLINE int32_t settp_map_floor_32(int32_t a, int32_t b) {
+  int32_t q = a / b;
+  return q - (a - q * b < 0);
+}
+
 /* floor(a / b) for b > 0. A 32-bit division is several times faster and is used if a and b are small enough */
 SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) {
-  if ((uint64_t)a + UINT64_C(0x40000000) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
-    int32_t x = (int32_t)a, y = (int32_t)b, q = x / y;
-    return q - (x - q * y < 0);
-  }
+  if ((uint64_t)a + UINT64_C(0x40000000) < UINT64_C(0x80000000) && b < INT64_C(0x40000000))
+    return settp_map_floor_32((int32_t)a, (int32_t)b);
   return settp_map_floor(a, b);
+}
+
+/* Write floor(x[j] / c), for c > 0, to out[j] for all SETTP_MAP_SAMPLES values. */
+SETT_INLINE void settp_map_row_floor(const int64_t *x, int64_t c, int64_t *out) {
+  uint64_t wide = (uint64_t)c >> 30;
+  int j;
+  for (j = 0; j < SETTP_MAP_SAMPLES; ++j) wide |= ((uint64_t)x[j] + UINT64_C(0x40000000)) >> 31;
+  if (wide)
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = settp_map_floor(x[j], c);
+  else
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = settp_map_floor_32((int32_t)x[j], (int32_t)c);
 }
 
 /* Return 1 if floor((x[j] + k * y[j]) / c) is the same number at all samples j. */
@@ -3096,16 +3120,20 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
   return g > 1 ? (sign ? -g : g) : sign ? -1 : 1;
 }
 
+/* Compute and remember the result of settp_map_lin_affine for an engine without facts. */
+SETTP_MAP_APART int settp_map_lin_affine_first(const settp_map_engine *e, settp_map_lin *l) {
+  const settp_map_term *t = e->term + l->first, *end = t + l->count;
+  while (t < end && e->atom[t->atom].kind == SETTP_MAP_ATOM_VAR) ++t;
+  l->affine = t == end ? 1 : 2;
+  return t == end;
+}
+
 /* Return 1 if every atom of the form is a variable, and the engine has no facts from constraints. The sum of the intervals of the terms is then exact,
  * and no other form has the same values. */
-SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
+SETT_INLINE int settp_map_lin_affine(const settp_map_engine *e, int32_t a) {
+  settp_map_lin *l = e->lin + a;
   if (e->facts) return 0;
-  if (!e->lin[a].affine) {
-    const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
-    while (t < end && e->atom[t->atom].kind == SETTP_MAP_ATOM_VAR) ++t;
-    e->lin[a].affine = t == end ? 1 : 2;
-  }
-  return e->lin[a].affine == 1;
+  return l->affine ? l->affine == 1 : settp_map_lin_affine_first(e, l);
 }
 
 /* Return the index within l of its first term that is a minimum or maximum, or SETTP_MAP_NONE. *count receives the number of such terms. */
@@ -3405,7 +3433,8 @@ SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_ato
   for (i = 0; i < SETTP_MAP_SAMPLES; ++i, ++n) {
     uint32_t h = n * UINT32_C(0x9E3779B1);
     h ^= h >> 15;
-    out[i] = lo + (int64_t)(size >> 32 ? settp_map_hash(h, 11) % (size + 1) : ((uint64_t)h * (size + 1)) >> 32);
+    out[i] = lo + (int64_t)(((uint64_t)h * (size + 1)) >> 32);
+    if (size >> 32) out[i] = lo + (int64_t)(settp_map_hash(h, 11) % (size + 1));
   }
   if (!j && size) {
     out[0] = lo;
@@ -3460,10 +3489,13 @@ SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
         continue;
       }
       settp_map_more_of(e, x->a, part, v);
-      if (x->kind == SETTP_MAP_ATOM_OTHER) settp_map_more_of(e, x->b, part, w);
+      if (x->kind == SETTP_MAP_ATOM_QUOTIENT) {
+        settp_map_row_floor(v, x->c, out);
+        continue;
+      }
+      settp_map_more_of(e, x->b, part, w);
       for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
-        if (x->kind == SETTP_MAP_ATOM_QUOTIENT) out[j] = settp_map_floor_short(v[j], x->c);
-        else if (settp_map_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
+        if (settp_map_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
     }
   }
 }
@@ -3543,10 +3575,10 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
   if (proved || e->lin[l].count < 2) return proved;
   e->lin[l].busy = 1;
   for (pass = 0; pass < 2 && !proved; ++pass) /* first remove digits (I3, I4), then move terms (I5) */
-    for (i = 0; i < e->lin[l].count && !proved; ++i) {
+    for (i = 0; i < e->lin[l].count && !proved && e->proofs < e->proof_end; ++i) {
       settp_map_term q = e->term[e->lin[l].first + i];
       if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
-      for (f = e->atom[q.atom].form; f >= 0 && !proved; f = e->form[f].next) {
+      for (f = e->atom[q.atom].form; f >= 0 && !proved && e->proofs < e->proof_end; f = e->form[f].next) {
         settp_map_form form = e->form[f];
         int32_t count = e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8, at = 0, rest;
         int64_t seen[9];
@@ -3554,7 +3586,7 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
         sett_map_interval one = {0, -1}; /* the interval of F mod m, once it is computed */
         if (pass) {
           int64_t a, b;
-          uint64_t moves = e->proofs < e->proof_end ? settp_map_lin_moves(e, l, i, form) : 0;
+          uint64_t moves = settp_map_lin_moves(e, l, i, form);
           if (!moves) continue;
           rest = settp_map_absorb_rest(e, form.c, q.k, moves | UINT64_C(1) << i, form.lin, l);
           if (rest < 0) continue;
@@ -3670,8 +3702,7 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
   if (x->kind == SETTP_MAP_ATOM_VAR) {
     settp_map_sample(e, x, 0, x->at);
   } else if (x->kind == SETTP_MAP_ATOM_QUOTIENT) {
-    const int64_t *l = settp_map_lin_at(e, x->a);
-    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) x->at[j] = settp_map_floor_short(l[j], x->c);
+    settp_map_row_floor(settp_map_lin_at(e, x->a), x->c, x->at);
   } else {
     const int64_t *a = settp_map_lin_at(e, x->a), *b = settp_map_lin_at(e, x->b);
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
@@ -3871,8 +3902,16 @@ SETT_INLINE int settp_map_all_positive_terms(const settp_map_term *t, int32_t co
   return 1;
 }
 
+/* Compute and remember the result of settp_map_all_positive. */
+SETTP_MAP_APART int settp_map_all_positive_first(const settp_map_engine *e, settp_map_lin *l) {
+  int yes = l->constant >= 0 && settp_map_all_positive_terms(e->term + l->first, l->count);
+  l->positive = yes ? 1 : 2;
+  return yes;
+}
+
+/* Return 1 if a form has no negative number. */
 SETT_INLINE int settp_map_all_positive(const settp_map_engine *e, int32_t l) {
-  return e->lin[l].constant >= 0 && settp_map_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
+  return e->lin[l].positive ? e->lin[l].positive == 1 : settp_map_all_positive_first(e, e->lin + l);
 }
 
 /* R3: floor((g * F + k) / c) = floor((F + floor(k / g)) / (c / g)) if g divides c. Write floor(l / *c) as add + floor(key / d) by R1 and R3, and set *c
@@ -3982,7 +4021,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
           at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0, wide = 0, first, next = 0;
   unsigned char *use = (unsigned char *)settp_map_take(e->arena, (size_t)e->facts + 8);
   uint64_t support = 0, more, holds = 0, of[SETTP_MAP_MOST_VARIABLES]; /* of[i]: `support` of all variables from i on */
-  int f, j, k, ok = flag && value && most && atom && use, done = 0;
+  int f, j, k, ok = flag && value && most && atom && use && lo <= hi, done = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
     for (k = 0; k < count; ++k) settp_map_flag_terms(e, l[k], flag, &support);
@@ -4040,18 +4079,28 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   }
   while (ok && holds && !done) {
     int64_t v[SETTP_MAP_SAMPLES], w[SETTP_MAP_SAMPLES];
-    int inside[SETTP_MAP_SAMPLES], any = 0;
+    int inside[SETTP_MAP_SAMPLES], any = 0, last = variables - 1;
     e->points -= SETTP_MAP_SAMPLES * rows;
     /* write only variables that change in this block of points, or changed in the block before it */
-    for (first = next, next = variables ? variables - 1 : 0, j = 0; j < SETTP_MAP_SAMPLES; ++j) {
-      inside[j] = !done;
-      /* after the last point, any values will do, because they only fill the block of SETTP_MAP_SAMPLES points */
-      for (i = first; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
-      for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
-      if (i < 0) done = 1;
-      else ++x[i];
-      if (i < next) next = i < 0 ? 0 : i;
-      if (next < first) first = next;
+    first = next;
+    next = variables ? last : 0;
+    if (variables && e->atom[at[last]].hi - x[last] >= SETTP_MAP_SAMPLES) { /* only the last variable changes */
+      for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
+        inside[j] = 1;
+        for (i = first; i < last; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
+        value[at[last] * SETTP_MAP_SAMPLES + j] = x[last]++;
+      }
+    } else {
+      for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
+        inside[j] = !done;
+        /* after the last point, any values will do, because they only fill the block of SETTP_MAP_SAMPLES points */
+        for (i = first; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
+        for (i = last; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
+        if (i < 0) done = 1;
+        else ++x[i];
+        if (i < next) next = i < 0 ? 0 : i;
+        if (next < first) first = next;
+      }
     }
     for (i = 0; i < n && ok; ++i) {
       const settp_map_atom *y = e->atom + atom[i];
@@ -4059,7 +4108,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
       if (first > 0 && !(y->support & of[first])) continue;
       settp_map_lin_row(e, y->a, value, SETTP_MAP_SAMPLES, v);
       if (y->kind == SETTP_MAP_ATOM_QUOTIENT) {
-        for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = settp_map_floor_short(v[j], y->c);
+        settp_map_row_floor(v, y->c, out);
         continue;
       }
       settp_map_lin_row(e, y->b, value, SETTP_MAP_SAMPLES, w);
@@ -4071,13 +4120,14 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
         settp_map_lin_row(e, e->fact[f].lin, value, SETTP_MAP_SAMPLES, v);
         for (j = 0; j < SETTP_MAP_SAMPLES; ++j) inside[j] &= v[j] >= e->fact[f].in.lo && v[j] <= e->fact[f].in.hi;
       }
-    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) any |= inside[j];
-    if (!any) continue;
-    for (k = 0; k < count; ++k) {
+    for (j = 0; j < SETTP_MAP_SAMPLES && !any; ++j) any = inside[j];
+    for (k = 0; k < count && any; ++k) {
+      int outside = 0;
       if (!(holds >> k & 1)) continue;
       settp_map_lin_row(e, l[k], value, SETTP_MAP_SAMPLES, v);
       for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
-        if (inside[j] && (v[j] < lo || v[j] > hi)) holds &= ~((uint64_t)1 << k);
+        outside |= inside[j] & ((uint64_t)v[j] - (uint64_t)lo > (uint64_t)hi - (uint64_t)lo);
+      if (outside) holds &= ~((uint64_t)1 << k);
     }
   }
   e->arena->top = keep;
@@ -4330,7 +4380,7 @@ SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t
   int32_t x, value, rest, tries = 0;
   int j;
   if (!e->sampled || e->failures > SETTP_MAP_FAILURES_MAX) return SETTP_MAP_NONE;
-  for (j = 0; j < SETTP_MAP_SAMPLES; ++j) q[j] = settp_map_floor_short(at[j], c);
+  settp_map_row_floor(at, c, q);
   step = settp_map_at_step(q, e->scaled, &hash);
   if (!step) return SETTP_MAP_NONE;
   settp_map_alike_fill(e);
@@ -4510,7 +4560,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   for (i = 0; i < buckets * 4; ++i) e->lin_bucket[i] = SETTP_MAP_NONE;
   for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_MAP_NONE;
   if (e->lin_limit == SETTP_MAP_LINS_MAX) { /* if there is much memory, all arrays begin in one block */
-    int32_t n = nodes < 64 ? 64 : 256;
+    int32_t n = nodes < 64 ? 256 : 1024;
     unsigned char *block = (unsigned char *)settp_map_take(
         arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
                             sizeof *e->alike + sizeof *e->row));
@@ -4608,18 +4658,19 @@ SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const
 /* Remove a digit t * (F - m * q), where q = floor(F / m), from the form l, and return the rest. Return SETTP_MAP_NONE if l has no digit. *digit
  * receives F - m * q, unless `digit` is NULL. *name receives the number of q's name floor(F / m), since q may have several names. */
 SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *t, int32_t *digit, int32_t *name) {
-  int32_t i, f, rest;
-  for (i = 0; i < e->lin[l].count; ++i) {
-    settp_map_term q = e->term[e->lin[l].first + i];
-    if (q.k == 1 || q.k == -1 || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
-    for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
+  int32_t i, f, own, rest, count = e->lin[l].count, first = e->lin[l].first;
+  for (i = first; i < first + count; ++i) {
+    int64_t k = e->term[i].k;
+    int32_t q = e->term[i].atom;
+    if (k == 1 || k == -1) continue;
+    for (f = e->atom[q].form; f >= 0; f = e->form[f].next) {
       settp_map_form form = e->form[f];
-      int32_t own = e->lin[form.lin].count;
-      if (own >= e->lin[l].count || q.k % form.c || !settp_map_lin_holds(e, l, form.lin, -(q.k / form.c))) continue;
-      *t = -(q.k / form.c);
+      own = e->lin[form.lin].count;
+      if (own >= count || k % form.c || !settp_map_lin_holds(e, l, form.lin, -(k / form.c))) continue;
+      *t = -(k / form.c);
       *name = f;
-      rest = settp_map_lin_take(e, l, form.lin, form.c, q.atom, *t, e->lin[l].count - own - 1);
-      if (rest >= 0 && digit) *digit = settp_map_lin_plus(e, form.lin, q.atom, -form.c);
+      rest = settp_map_lin_take(e, l, form.lin, form.c, q, *t, count - own - 1);
+      if (rest >= 0 && digit) *digit = settp_map_lin_plus(e, form.lin, q, -form.c);
       if (rest >= 0 && (!digit || *digit >= 0)) return rest;
     }
   }
@@ -5935,7 +5986,7 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
 SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int32_t a, int32_t b) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int32_t tree;
-  if (a == l || b == l || (op <= SETTP_MAP_MUL && (settp_map_lin_affine(e, a) || settp_map_lin_affine(e, b)))) return;
+  if (a == l || b == l || (op <= SETTP_MAP_MUL && (settp_map_lin_affine(e, b) || settp_map_lin_affine(e, a)))) return;
   tree = 1 + (x->op ? x->tree : 2 * x->count + 1) + (y->op ? y->tree : 2 * y->count + 1);
   e->lin[l].op = (unsigned char)op;
   e->lin[l].a = a;
@@ -5947,6 +5998,7 @@ SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int3
  * inside a rule stays an operation. The forms are evaluated only on the domain of `map`, so its constraints may be used. */
 SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_known *known, const sett_map *map) {
   const settp_map_list *list = &known->list;
+  const settp_map_node *node = settp_map_nodes(e->arena);
   int32_t *lin = (int32_t *)settp_map_take(e->arena, (size_t)list->count * sizeof *lin + 8);
   sett_map_interval *range = (sett_map_interval *)settp_map_take(e->arena, (size_t)list->count * sizeof *range + 8);
   uint32_t i;
@@ -5967,7 +6019,7 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
           settp_map_interval_meet(range[n->mark], settp_map_interval(map->constraint[j].lo, map->constraint[j].hi));
   }
   for (i = known->done; i < list->count; ++i) {
-    const settp_map_node *n = settp_map_at(e->arena, list->handle[i]);
+    const settp_map_node *n = node + list->handle[i];
     sett_map_interval r;
     int32_t l, a = 0, b = 0;
     if (n->op == SETTP_MAP_CONST) {
@@ -5977,14 +6029,12 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       l = settp_map_lin_variable(e, (int)n->value);
       r = settp_map_interval(e->bounds[n->value].lo, e->bounds[n->value].hi);
     } else {
-      uint32_t at = settp_map_at(e->arena, settp_map_a(n))->mark, bt = settp_map_at(e->arena, settp_map_b(n))->mark;
-      int64_t c = 0;
-      a = lin[at];
-      b = lin[bt];
-      r = settp_map_interval_op((int)n->op, range[at], range[bt]);
-      if ((n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_MOD) &&
-          settp_map_is_constant(e->arena, settp_map_b(n), &c) && c > 1 &&
-          settp_map_at(e->arena, settp_map_a(n))->op == SETTP_MAP_ADD) {
+      const settp_map_node *left = node + settp_map_a(n), *right = node + settp_map_b(n);
+      int64_t c = right->op == SETTP_MAP_CONST ? right->value : 0;
+      a = lin[left->mark];
+      b = lin[right->mark];
+      r = settp_map_interval_op((int)n->op, range[left->mark], range[right->mark]);
+      if ((n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_MOD) && c > 1 && left->op == SETTP_MAP_ADD) {
         const settp_map_memo *m = settp_map_memo_find(e, a, c);
         int32_t q = m && m->value >= 0 ? SETTP_MAP_NONE : settp_map_divide_sum(e, known, settp_map_a(n), c);
         if (q >= 0) {
@@ -6014,8 +6064,8 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       e->lin[l].bounded = 1;
       l = settp_map_lin_settle(e, l);
       if (l >= 0 && n->op == SETTP_MAP_ADD) l = settp_map_halves(e, l);
-      if (l >= 0 && ((n->op != SETTP_MAP_MUL && n->op != SETTP_MAP_FLOORDIV) ||
-                     settp_map_at(e->arena, settp_map_b(n))->op != SETTP_MAP_CONST))
+      if (l >= 0 &&
+          ((n->op != SETTP_MAP_MUL && n->op != SETTP_MAP_FLOORDIV) || node[settp_map_b(n)].op != SETTP_MAP_CONST))
         l = settp_map_same_values(e, l);
       if (l < 0) l = lin[i]; /* overflow: keep the form unchanged */
       if (!e->lin[l].op && e->lin[l].count) settp_map_lin_made(e, l, (int)n->op, a, b);
@@ -6030,8 +6080,14 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
 
 /* ---- from linear forms to expressions ---- */
 
+/* Compute and remember the result of settp_map_print. */
+SETTP_MAP_APART int32_t settp_map_print_first(settp_map_engine *e, int32_t l);
+
 /* Print l into lin.expr. Return the number of nodes of its tree, or 0 if this fails. */
-SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l);
+SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
+  if (l < 0 || e->error) return 0;
+  return e->lin[l].nodes ? e->lin[l].nodes : settp_map_print_first(e, l);
+}
 
 typedef struct settp_map_part { /* a summand of a printed sum: k * expr */
   int64_t k;
@@ -6093,19 +6149,24 @@ SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_
   int32_t rest = l, digits = settp_map_lin_constant(e, 0), best, i, j, f, more, left, q = 0, nodes = 0, own[2];
   int64_t t = 0, k;
   settp_map_form form = {0, 0, 0};
+  int quotients = 0;
   if (e->lin[l].count > SETTP_MAP_MOST_TERMS) return l;
   /* if two quotients in the form can make a digit t * (F - m * q), record the name floor(F / m) of q; the digit is found only by this name */
-  for (i = 0; i < e->lin[l].count; ++i)
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_map_term x = e->term[e->lin[l].first + i];
+    if (e->atom[x.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
+    quotients = 1;
     for (j = 0; j < e->lin[l].count; ++j) {
-      settp_map_term x = e->term[e->lin[l].first + i], y = e->term[e->lin[l].first + j];
+      settp_map_term y = e->term[e->lin[l].first + j];
       int64_t a = e->atom[y.atom].c, b = e->atom[x.atom].c;
-      if (e->atom[x.atom].kind != SETTP_MAP_ATOM_QUOTIENT || e->atom[y.atom].kind != SETTP_MAP_ATOM_QUOTIENT ||
-          a >= b || b % a || settp_map_mul(settp_map_residue(y.k, m), b / a, &k) ||
-          settp_map_mod(k, m) != settp_map_mod(-x.k, m))
+      if (e->atom[y.atom].kind != SETTP_MAP_ATOM_QUOTIENT || a >= b || b % a ||
+          settp_map_mul(settp_map_residue(y.k, m), b / a, &k) || settp_map_mod(k, m) != settp_map_mod(-x.k, m))
         continue;
       (void)settp_map_cross_names(e, l);
       i = j = SETTP_MAP_MOST_TERMS;
     }
+  }
+  if (!quotients) return l;
   do { /* take the digit that leaves the fewest terms; if several do, take the digit with the smallest divisor */
     best = SETTP_MAP_NONE;
     for (i = 0; i < e->lin[rest].count; ++i) {
@@ -6288,74 +6349,77 @@ SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
   return e->lin[l].plain = n + settp_map_constant_nodes(e->lin[l].constant, count, positive);
 }
 
-/* Estimate the number of nodes of a printed sum. One digit of the sum is counted as a mod if the sum then has fewer nodes. */
-SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
-  int32_t n = e->lin[l].estimate;
+/* Compute and remember the result of settp_map_estimate. */
+SETTP_MAP_APART int32_t settp_map_estimate_first(settp_map_engine *e, int32_t l) {
+  int32_t n = 0, name = 0, rest, other;
+  int64_t t = 0;
   int count;
-  if (!n && e->lattices && !e->lin[l].printing && e->estimates < SETTP_MAP_ESTIMATES_MAX &&
+  if (e->lattices && !e->lin[l].printing && e->estimates < SETTP_MAP_ESTIMATES_MAX &&
       settp_map_lattice_at(e, l, &count) >= 0) {
     ++e->estimates;
     n = settp_map_print(e, l);
     --e->estimates;
+    if (n) return n;
   }
-  if (!n) {
-    int32_t name = 0, rest, other;
-    int64_t t = 0;
-    n = settp_map_plain_estimate(e, l);
-    e->lin[l].estimate = n;
-    rest =
-        e->lin[l].count > 1 && settp_map_print_searches(e) ? settp_map_digit_of(e, l, &t, NULL, &name) : SETTP_MAP_NONE;
-    if (rest >= 0) {
-      int32_t left = settp_map_estimate(e, rest), own[2];
-      settp_map_mod_estimates(e, e->form[name].lin, e->form[name].c, own);
-      other = own[0] + settp_map_factor_nodes(t);
-      other += left ? left + (e->lin[rest].count > 0) : t < 0;
-      if (other < n) n = other;
-    }
-    e->lin[l].estimate = n;
+  n = settp_map_plain_estimate(e, l);
+  e->lin[l].estimate = n;
+  rest =
+      e->lin[l].count > 1 && settp_map_print_searches(e) ? settp_map_digit_of(e, l, &t, NULL, &name) : SETTP_MAP_NONE;
+  if (rest >= 0) {
+    int32_t left = settp_map_estimate(e, rest), own[2];
+    settp_map_mod_estimates(e, e->form[name].lin, e->form[name].c, own);
+    other = own[0] + settp_map_factor_nodes(t);
+    other += left ? left + (e->lin[rest].count > 0) : t < 0;
+    if (other < n) n = other;
   }
-  return n;
+  return e->lin[l].estimate = n;
+}
+
+/* Estimate the number of nodes of a printed sum. One digit of the sum is counted as a mod if the sum then has fewer nodes. The estimate is computed
+ * once. */
+SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
+  int32_t n = e->lin[l].estimate;
+  return n ? n : settp_map_estimate_first(e, l);
 }
 
 /* P2: for each term k * q of l, where q is a quotient, look for other terms of l whose sum is s * F, such that q = floor(F / m) with m = |k / s|.
  * Then F - m * q is a digit. Record floor(F / m) as a name of q, that is, a way to write q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
-  int32_t i, j, k;
-  for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
-    settp_map_term q = e->term[e->lin[l].first + i];
-    uint64_t other = ~e->atom[q.atom].support;
+  int32_t i, j, k, count = e->lin[l].count, first = e->lin[l].first;
+  settp_map_term *made;
+  for (i = 0; i < count && e->lins < e->lin_limit; ++i) {
+    settp_map_term q = e->term[first + i];
+    uint64_t other;
     int64_t seen[8], size = q.k < 0 ? -q.k : q.k;
     int32_t tried = 0, a;
-    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || size == 1) continue;
-    for (j = 0; j < e->lin[l].count && tried < 8; ++j) {
-      settp_map_term t = e->term[e->lin[l].first + j];
-      int64_t s = t.k < 0 ? -t.k : t.k, m;
+    if (size == 1 || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
+    other = ~e->atom[q.atom].support;
+    for (j = 0; j < count && tried < 8; ++j) {
+      const settp_map_term *t = e->term + first + j, *x;
+      int64_t s = t->k < 0 ? -t->k : t->k, m;
       int32_t f, w, n = 0;
       int digit = 1; /* `digit`: 0 if a sample shows that F - m * q is no digit, because it is not in [0, m - 1] */
       sett_map_interval r;
-      if (s >= size || (e->atom[t.atom].support & other) || size % s) continue;
+      if (s >= size || (e->atom[t->atom].support & other) || size % s) continue;
       for (a = 0; a < tried && seen[a] != s; ++a) {}
       if (a < tried) continue;
       seen[tried++] = s;
-      if (!SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[l].count)) return;
-      for (k = 0; k < e->lin[l].count; ++k) {
-        settp_map_term x = e->term[e->lin[l].first + k];
-        if (k == i || (e->atom[x.atom].support & other) || x.k % s) continue;
-        x.k = q.k < 0 ? x.k / s : -(x.k / s);
-        e->term[e->terms + n++] = x;
+      if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return;
+      made = e->term + e->terms; /* the terms of F */
+      for (x = e->term + first, k = 0; k < count; ++k, ++x) {
+        if (k == i || (e->atom[x->atom].support & other) || x->k % s) continue;
+        made[n] = *x;
+        made[n++].k = q.k < 0 ? x->k / s : -(x->k / s);
       }
       m = size / s;
       /* skip this s if two values of F - m * q at the samples differ by m or more; this test does not make the form F - m * q */
       if (e->sampled) {
         int64_t lo = INT64_MAX, hi = INT64_MIN;
         for (a = 0; a < SETTP_MAP_SAMPLES && (a < 2 || (uint64_t)hi - (uint64_t)lo < (uint64_t)m); ++a) {
-          uint64_t x = 0 - (uint64_t)m * (uint64_t)e->atom[q.atom].at[a];
-          for (k = 0; k < n; ++k) {
-            const settp_map_term *y = e->term + e->terms + k;
-            x += (uint64_t)y->k * (uint64_t)e->atom[y->atom].at[a];
-          }
-          if ((int64_t)x < lo) lo = (int64_t)x;
-          if ((int64_t)x > hi) hi = (int64_t)x;
+          uint64_t v = 0 - (uint64_t)m * (uint64_t)e->atom[q.atom].at[a];
+          for (k = 0; k < n; ++k) v += (uint64_t)made[k].k * (uint64_t)e->atom[made[k].atom].at[a];
+          if ((int64_t)v < lo) lo = (int64_t)v;
+          if ((int64_t)v > hi) hi = (int64_t)v;
         }
         if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)m) continue;
         digit = lo >= 0 && hi < m;
@@ -6844,10 +6908,9 @@ SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_p
   for (i = 0; i + 1 < n; ++i) {
     int64_t k = part[i].k < 0 ? -part[i].k : part[i].k;
     int32_t nodes = 0, positive = SETTP_MAP_NONE;
-    int alike = 1;
     sett_expr sum = 0;
-    for (j = 0; j < n && k > 1; ++j) alike += j != i && (part[j].k == k || part[j].k == -k);
-    if (alike < 2) continue;
+    for (j = i + 1; k > 1 && j < n && part[j].k != k && part[j].k != -k; ++j) {}
+    if (k < 2 || j >= n) continue;
     for (m = i; m < n; ++m) /* move the summands with coefficient k or -k behind i, as settp_map_order orders them */
       if (part[m].k == k || part[m].k == -k) {
         settp_map_part p = part[m];
@@ -7552,13 +7615,11 @@ SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, in
   return x;
 }
 
-SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
+SETTP_MAP_APART int32_t settp_map_print_first(settp_map_engine *e, int32_t l) {
   settp_map_part *part;
   int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients, xors, again;
   int64_t constant;
   sett_expr sum = 0;
-  if (l < 0 || e->error) return 0;
-  if (e->lin[l].nodes) return e->lin[l].nodes;
   ++e->prints;
   if (e->lin[l].count == 1 && !e->lin[l].constant && e->term[e->lin[l].first].k == 1) {
     int32_t q = e->term[e->lin[l].first].atom;
