@@ -2581,6 +2581,8 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   int32_t nodes;
   int32_t estimate; /* remembered result of settp_map_estimate; 0: not computed */
   int32_t plain;    /* remembered result of settp_map_terms_estimate; 0: not computed */
+  int32_t
+      symbols; /* remembered number of symbols of a sum without quotients, minima and maxima (settp_map_symbols); 0: not computed */
   /* results of settp_map_lin_affine and settp_map_all_positive: 1 yes, 2 no, 0 not computed */
   unsigned char affine, positive;
   /* 1 while this form is printed: inside its own print, it is printed without fields (P7) */
@@ -2784,7 +2786,7 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   l->first = e->terms;
   l->count = count;
   l->expr = 0;
-  l->nodes = l->estimate = l->plain = 0;
+  l->nodes = l->estimate = l->plain = l->symbols = 0;
   l->affine = l->positive = l->printing = l->op = 0;
   l->known = l->busy = l->entered = l->bounded = 0;
   l->sample = SETTP_MAP_NONE;
@@ -7226,12 +7228,13 @@ SETT_INLINE int32_t settp_map_atom_symbols(settp_map_engine *e, int32_t q) {
 SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k, int32_t size) {
   int32_t i, n = size ? settp_map_term_symbols(k, size) : 0, count = e->lin[l].count;
   int64_t constant = e->lin[l].constant, away;
-  int positive = size && k > 0, quotients = 0, lattices;
-  (void)settp_map_lattice_at(e, l, &lattices);
+  int positive = size && k > 0, folds = 0;
+  if (!size && e->lin[l].symbols) return e->lin[l].symbols;
   for (i = 0; i < count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
     const settp_map_atom *x = e->atom + t.atom;
-    quotients |= x->kind == SETTP_MAP_ATOM_QUOTIENT;
+    folds |= x->kind == SETTP_MAP_ATOM_QUOTIENT ||
+             (x->kind == SETTP_MAP_ATOM_OTHER && (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX));
     if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
       t.k /= x->c;
       if (settp_map_mul(t.k, x->r, &away)) away = 0;
@@ -7241,11 +7244,13 @@ SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k,
     positive |= t.k > 0;
   }
   /* several terms may be printed as one mod, min or max, so print the form and count its symbols */
-  if ((quotients || lattices) && count > 1 && settp_map_print(e, l))
+  if (folds && count > 1 && settp_map_print(e, l))
     return settp_map_expr_symbols(e->arena, e->lin[l].expr) + (size ? settp_map_term_symbols(k, size) : 0);
   if (constant) n += settp_map_term_symbols(1, 1);
   positive |= constant > 0;
-  return n + (n ? -1 : 1) + !(positive || (!n && !constant));
+  n += (n ? -1 : 1) + !(positive || (!n && !constant));
+  if (!size && !folds) e->lin[l].symbols = n;
+  return n;
 }
 
 /* Return the atom of a form that is a single minimum or maximum; otherwise SETTP_MAP_NONE. */
@@ -7296,7 +7301,9 @@ SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map
 SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t own, int32_t common, int64_t f,
                                            int32_t *saved) {
   int32_t rest;
-  if (x < 0 || settp_map_lin_common(e, common, x) != common) return SETTP_MAP_NONE;
+  int64_t constant = e->lin[common].constant;
+  if (x < 0 || !settp_map_lin_holds(e, x, common, 1) || (constant && constant != e->lin[x].constant))
+    return SETTP_MAP_NONE;
   rest = settp_map_lin_mix(e, x, 1, common, -1, 0);
   if (rest < 0 || settp_map_lin_gcd_with(e, rest, f) % f || e->lin[rest].constant % f) return SETTP_MAP_NONE;
   rest = settp_map_lin_shrink(e, rest, f, e->lin[rest].constant / f);
@@ -7452,7 +7459,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
   s[1] = -lo;
   s[2] = -hi;
   s[3] = 0;
-  for (i = 0; i < (how == 4 ? 4 : 3); ++i) {
+  for (i = how ? how - 1 : 0; i < (how ? how : 3); ++i) {
     int64_t x, outside;
     int32_t size = 0;
     if (settp_map_mul(factor, s[i], &x) || x == INT64_MIN || settp_map_add(c, -x, &outside)) return 0;
@@ -7461,7 +7468,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
       if (settp_map_add(at[j], s[i], &x)) return 0;
       size += settp_map_term_symbols(x, own);
     }
-    if (how ? i != how - 1 : size >= best) continue;
+    if (size >= best) continue;
     best = size;
     *amount = s[i];
   }
@@ -7475,33 +7482,56 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
-/* Split the form `rest` into factor * moved + left. Every leaf then becomes k * leaf + moved. settp_map_lattice_amount chooses the coefficients of
- * `moved`; `how` is explained there. Return 0 if a number is too large. */
-SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
-                                         settp_map_share *out) {
-  int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
-  int32_t i, j;
-  int n, k;
-  out->moved = settp_map_lin_constant(e, 0);
-  for (n = -2; n < leaves; ++n) { /* -2: the constant; -1: the atoms of `rest`; n >= 0: the atoms of leaf n */
+/* An atom of a form that is split into a part for the leaves and a part outside (settp_map_fold_lattice). */
+typedef struct settp_map_shared {
+  int64_t at[SETTP_MAP_SHOWN_MAX]; /* its coefficients at the leaves */
+  int64_t c;                       /* its coefficient outside of the leaves */
+  int32_t atom, own; /* `atom` is SETTP_MAP_NONE for the number 1. own: the number of symbols of its text */
+} settp_map_shared;
+
+/* Write the number 1, then the atoms of `rest`, then those of the leaves, each once. Return their number, or 0 if the arena is full. */
+SETT_INLINE int32_t settp_map_lattice_shared(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest,
+                                             settp_map_shared **shared) {
+  int32_t i, made = 0, room = e->lin[rest].count + 1;
+  settp_map_shared *x;
+  int n, j;
+  for (n = 0; n < leaves; ++n) room += e->lin[leaf[n]].count;
+  *shared = x = (settp_map_shared *)settp_map_take(e->arena, (size_t)room * sizeof *x);
+  if (!x) return 0;
+  for (n = -2; n < leaves; ++n) { /* -2: the number 1; -1: the atoms of `rest`; n >= 0: the atoms of leaf n */
     int32_t l = n < 0 ? rest : leaf[n], count = n == -2 ? 1 : e->lin[l].count;
     for (i = 0; i < count; ++i) {
-      int32_t atom = n == -2 ? SETTP_MAP_NONE : e->term[e->lin[l].first + i].atom, own = 1;
-      int64_t c = n == -2 ? e->lin[rest].constant : settp_map_lin_coefficient(e, rest, atom);
-      if (n >= 0 && c) continue;
-      for (k = 0; k < n && !settp_map_lin_coefficient(e, leaf[k], atom); ++k) {}
-      if (k < n) continue;
-      if (atom >= 0) own = settp_map_atom_symbols(e, atom);
+      int32_t atom = n == -2 ? SETTP_MAP_NONE : e->term[e->lin[l].first + i].atom;
+      for (j = 1; j < made && x[j].atom != atom; ++j) {}
+      if (j < made) continue;
+      x[made].atom = atom;
+      x[made].own = atom < 0 ? 1 : settp_map_atom_symbols(e, atom);
+      x[made].c = atom < 0 ? e->lin[rest].constant : settp_map_lin_coefficient(e, rest, atom);
       for (j = 0; j < leaves; ++j)
-        if (settp_map_mul(n == -2 ? e->lin[leaf[j]].constant : settp_map_lin_coefficient(e, leaf[j], atom), out->k,
-                          at + j))
-          return 0;
-      if (!settp_map_lattice_amount(at, leaves, c, out->factor, own, how, &amount)) return 0;
-      out->moved =
-          atom < 0 ? settp_map_lin_scale(e, out->moved, 1, amount) : settp_map_lin_plus(e, out->moved, atom, amount);
-      if (out->moved < 0) return 0;
+        x[made].at[j] = atom < 0 ? e->lin[leaf[j]].constant : settp_map_lin_coefficient(e, leaf[j], atom);
+      ++made;
     }
   }
+  return made;
+}
+
+/* Split the form `rest` into factor * moved + left. Every leaf then becomes k * leaf + moved. `shared` has the `count` atoms of `rest` and the leaves.
+ * settp_map_lattice_amount chooses the coefficients of `moved`; `how` is explained there. Return 0 if a number is too large. */
+SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const settp_map_shared *shared, int32_t count, int leaves,
+                                         int32_t rest, int how, settp_map_share *out) {
+  int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0, constant = 0;
+  int32_t i, terms = 0;
+  int j;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return 0;
+  for (i = 0; i < count; ++i) {
+    const settp_map_shared *x = shared + i;
+    for (j = 0; j < leaves; ++j)
+      if (settp_map_mul(x->at[j], out->k, at + j)) return 0;
+    if (!settp_map_lattice_amount(at, leaves, x->c, out->factor, x->own, how, &amount)) return 0;
+    if (x->atom < 0) constant = amount;
+    else terms = settp_map_terms_add(e, terms, x->atom, amount);
+  }
+  out->moved = settp_map_lin_make(e, constant, terms);
   out->left = settp_map_lin_mix(e, rest, 1, out->moved, -out->factor, 0);
   return out->left >= 0;
 }
@@ -7522,7 +7552,8 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
  * symbols; among equals, the one with the largest factor outside, then the one with the shortest rest. With `shared`, only a minimum or maximum that
  * has a quotient of l in a leaf is tried. Return the form that remains. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
-  int32_t leaf[SETTP_MAP_SHOWN_MAX], tried[5], rest, at;
+  int32_t leaf[SETTP_MAP_SHOWN_MAX], tried[5], rest, at, atoms;
+  settp_map_shared *all;
   int count, leaves = 0, which, how, n;
   sett_expr none = 0;
   settp_map_share best, one;
@@ -7542,6 +7573,8 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.factor = best.k = 1;
   best.moved = 0;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
+  atoms = settp_map_lattice_shared(e, leaf, leaves, rest, &all);
+  if (!atoms) return SETTP_MAP_NONE;
   /* t.k is split into two factors: one stays outside of the leaves. Candidates for it are t.k, its gcd with the other terms, and 1. */
   g[0] = t.k;
   g[1] = settp_map_gcd(settp_map_lin_gcd_with(e, rest, t.k), e->lin[rest].constant);
@@ -7552,7 +7585,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
     if (which > 1 && (one.factor == t.k || one.factor == -t.k || (which > 3 && (g[1] == 1 || g[1] == -1)))) continue;
     for (how = 0; how < 5; ++how) {
       int32_t a, b;
-      tried[how] = settp_map_lattice_spread(e, leaf, leaves, rest, how, &one) ? one.moved : SETTP_MAP_NONE;
+      tried[how] = settp_map_lattice_spread(e, all, atoms, leaves, rest, how, &one) ? one.moved : SETTP_MAP_NONE;
       for (n = 0; tried[n] != tried[how]; ++n) {}
       if (tried[how] < 0 || n < how) continue;
       one.size = settp_map_lattice_print(e, t.atom, one.k, one.moved, 0, 0, &none);
