@@ -1,4 +1,4 @@
-/* sett_indexing_map.h - v0.8 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.9 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -121,6 +121,7 @@ LIMITS
   but not always exact. An empty domain is recognised only if the rules or an enumeration show it.
 
 HISTORY
+  0.9  rule P3 prints shorter dividends of mod with six to eight terms.
   0.8  print_c writes no text after an error; strides and runs refuse a variable that does not exist.
   0.7  sett_map_fits returns errors as negative numbers; rules P3, P5 and P13 print shorter quotients.
   0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
@@ -136,7 +137,7 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 800 /* version 0.8.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 900 /* version 0.9.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -6147,7 +6148,7 @@ SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1
  * digit t * (F - c * q) with q = floor(F / c). The digit is printed as t * (F mod c). Return l if no such form is found, or if l has more than
  * SETTP_MAP_MOST_TERMS terms. */
 SETT_INLINE int32_t settp_map_lin_aligned(settp_map_engine *e, int32_t l, int64_t m) {
-  enum { SETTP_MAP_MOST_TERMS = 5 };
+  enum { SETTP_MAP_MOST_TERMS = 8 };
   int32_t rest = l, digits = settp_map_lin_constant(e, 0), best, i, j, f, more, left, q = 0, nodes = 0, own[2];
   int64_t t = 0, k;
   settp_map_form form = {0, 0, 0};
