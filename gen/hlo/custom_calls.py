@@ -27,7 +27,7 @@ from typing import Optional
 
 from gen.hlo.checked_call import CheckedCall, Op
 from gen.hlo.expansion import Expander, expand
-from gen.hlo.graph import Instruction, Module, Shape, shape
+from gen.hlo.graph import Instruction, Module, Shape, array_shape, shape, tuple_shape
 from gen.hlo.lapack import LETTERS, LapackCall, packed
 
 _TARGET = re.compile(r'"lapack_([sdcz])(\w+)_ffi"\Z')
@@ -39,10 +39,12 @@ _LIBRARY = {**dict.fromkeys("sd", "geev gees gehrd sytrd gesvd geqp3 ormqr".spli
     "cz", "geev gees gehrd hetrd heevd gesdd gesvd geqp3 unmqr geqrf ungqr getrf potrf".split())}
 _PERTURBED = '"tridiagonal_solve_perturbed_ffi"'
 _TOP_K = ('"TopK"', '"__gpu$TopK"')
+_APPROXIMATE_TOP_K = '"ApproxTopK"'
+_REDUCTION_DIM = re.compile(r'\breduction_dim"?\s*[=:]\s*"?(\d{1,9})\b')   # in JSON, and in an attribute of MLIR
 
 
 def without_custom_calls(module: Module) -> None:
-    """Replace each custom call of LAPACK or of top-k by an op, if an op exists for the call. Raise HloError if the call
+    """Replace each custom call of LAPACK or of top-k by ops, if there are ops for the call. Raise HloError if the call
     contradicts itself.
     """
     def rule(x: Expander, i: Instruction) -> "Optional[Instruction]":
@@ -50,6 +52,8 @@ def without_custom_calls(module: Module) -> None:
         target = _TARGET.match(name)
         if name in _TOP_K:
             _top_k(i)
+        elif name == _APPROXIMATE_TOP_K and _sorts(i):
+            return x.call(_sorted)
         elif name == _PERTURBED:
             dtype = i.shape.dtype if i.shape.dtype in _TYPES.values() else "f32"
             op = MatrixCall(module.filename, i, "tridiagonal_solve_perturbed", dtype).op()
@@ -80,6 +84,42 @@ def _top_k(i: Instruction) -> None:
     direction = root.attributes.get("direction", "GT") if root is not None else "GT"
     i.opcode, i.called = "topk", []
     i.attributes = {"k": values.dims[-1], "largest": direction in ("GT", "GE")}
+
+
+def _sorts(i: Instruction) -> bool:
+    """Return whether a call of the approximate top-k has the form that JAX prints: n arrays of equal dimensions, n
+    initial values, a comparator, and n results, which are smaller than the arrays along the sorted dimension at most.
+    """
+    results, arrays = i.shape.leaves(), [operand.shape for operand in i.operands[:len(i.operands) // 2]]
+    along = _along(i)
+    return (along is not None and len(i.called) == 1 and 0 < len(results) == len(arrays) == len(i.operands) / 2
+            and i.shape.kind == "tuple" and all(of.kind == "array" and along < of.rank for of in arrays)
+            and all(of.dims == arrays[0].dims for of in arrays) and all(to.dims == results[0].dims for to in results)
+            and [to.dtype for to in results] == [of.dtype for of in arrays] and results[0].rank == arrays[0].rank
+            and all(to == of or d == along and to <= of
+                    for d, (to, of) in enumerate(zip(results[0].dims, arrays[0].dims))))
+
+
+def _along(i: Instruction) -> Optional[int]:
+    """Return the dimension along which an approximate top-k sorts."""
+    found = _REDUCTION_DIM.search(i.attributes.get("raw", {}).get("backend_config", ""))
+    return int(found[1]) if found else None
+
+
+def _sorted(x: Expander, i: Instruction) -> Instruction:
+    """Return the results of an approximate top-k: the first elements of the sorted arrays, which are exact. XLA does the
+    same on devices other than TPUs.
+    """
+    results, along, comparator = i.shape.leaves(), _along(i), i.called[0]
+    assert along is not None
+    operands = i.operands[:len(results)]
+    shapes = [array_shape(operand.shape.dtype, operand.shape.dims) for operand in operands]
+    sort = x.add("sort", shapes[0] if len(shapes) == 1 else tuple_shape(shapes),
+                 [x.laid_out(operand, shape) for operand, shape in zip(operands, shapes)],
+                 dimensions=(along,), to_apply=comparator)
+    sort.called = [comparator]
+    arrays = [x.element(sort, n) for n in range(len(shapes))] if len(shapes) > 1 else [sort]
+    return x.tuple([x.laid_out(x.slice(array, along, 0, to.dims[along]), to) for array, to in zip(arrays, results)])
 
 
 def with_wide_matrices(module: Module) -> None:

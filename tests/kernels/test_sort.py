@@ -453,3 +453,39 @@ ENTRY e {
 """
     got = gen_run.run(text, [struct.pack("6f", 1, 5, 5, -2, 7, 5)], "c", tmp_path)
     assert got == [struct.pack("3f", 7, 5, 5), struct.pack("3i", 4, 1, 2)]
+
+
+@pytest.mark.parametrize("config", ['{"aggregate_to_topk":"false","reduction_dim":"1","top_k":"3"}',
+                                    "{is_fallback = true, reduction_dim = 1 : i64, top_k = 3 : i64}"])
+def test_approximate_topk(config: str, tmp_path: Path) -> None:
+    """XLA's custom call for an approximate top-k gives exact results. The attributes are those of HLO or StableHLO."""
+    text = """HloModule m
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  x = f32[2,6] parameter(0)
+  places = s32[2,6] iota(), iota_dimension=1
+  last = f32[] constant(inf)
+  none = s32[] constant(-1)
+  ROOT t = (f32[2,3], s32[2,3]) custom-call(x, places, last, none), custom_call_target="ApproxTopK", called_computations={less},
+    backend_config=CONFIG
+}
+""".replace("CONFIG", config)
+    got = gen_run.run(text, [struct.pack("12f", 1, 5, 4, -2, 7, 3, 9, 8, 7, 6, 5, 4)], "c", tmp_path)
+    assert got == [struct.pack("6f", -2, 1, 3, 4, 5, 6), struct.pack("6i", 3, 0, 5, 5, 4, 3)]
+
+
+def test_approximate_topk_of_other_shapes() -> None:
+    """A call whose results are longer than its arrays is refused, as other custom calls are."""
+    text = """HloModule m
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), direction=LT }
+ENTRY e { x = f32[6] parameter(0)  last = f32[] constant(inf)
+  ROOT t = (f32[7]) custom-call(x, last), custom_call_target="ApproxTopK", called_computations={less}, backend_config="{reduction_dim=0}" }
+"""
+    refused = hlo.unsupported(hlo.parse(text, "m.hlo"))
+    assert refused is not None and 'calls "ApproxTopK", code from elsewhere' in str(refused)
