@@ -32,6 +32,11 @@ def row(opcode: str) -> Elementwise:
     return ELEMENTWISE["bitcast-convert" if opcode == "bitcast" else opcode]
 
 
+def is_elementwise(opcode: str) -> bool:
+    """Return true if `row` has a row for the opcode."""
+    return opcode == "bitcast" or opcode in ELEMENTWISE
+
+
 def rounds(opcode: str, dtype: str) -> bool:
     """Return true if the float result of an op must be rounded to its small type."""
     return dtype in SMALL + TINY and dtypes.TABLE[dtype].bits <= row(opcode).rounds

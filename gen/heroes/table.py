@@ -93,7 +93,7 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
             or nest.partition.roots[0].shape.place \
-            or any(e.callee or e.regions or e.instruction.opcode == "map" for e in entry.body.entries):
+            or any(e.callee or e.regions or not ops.is_elementwise(e.instruction.opcode) for e in entry.body.entries):
         return None
     sources: Dict[Tuple[Instruction, str], None] = {}
     for read, _ in reads_of(nest.partition, entry):

@@ -431,6 +431,30 @@ def long_step(n: int) -> Case:
     return Case(text, [drawn(40, low=0.5, high=1.0), drawn(40, low=1.0, high=1.01, seed=2)], does)
 
 
+def halvings(n: int) -> Case:
+    """Return a loop that counts in 16 bits how often each element is halved until it is 0. The result's type is as wide
+    as those of a kernel that looks values up in a table.
+    """
+    of, counts, p = f"s32[{n}]", f"u16[{n}]", f"pred[{n}]"
+    asks = f"""  zero = s32[] constant(0)
+  zeros = {of} broadcast(zero), dimensions={{}}
+  goes = {p} compare(s0, zeros), direction=GT
+"""
+    body = asks + f"""  one = s32[] constant(1)
+  ones = {of} broadcast(one), dimensions={{}}
+  half = {of} shift-right-logical(s0, ones)
+  x = {of} select(goes, half, s0)
+  step = u16[] constant(1)
+  steps = {counts} broadcast(step), dimensions={{}}
+  more = {counts} add(s1, steps)
+  count = {counts} select(goes, more, s1)"""
+    condition = asks + "  f = pred[] constant(false)\n  ROOT some = pred[] reduce(goes, f), dimensions={0}, to_apply=either"
+    entry = f"  x0 = {of} parameter(0)\n  no = u16[] constant(0)\n  none = {counts} broadcast(no), dimensions={{}}"
+    text = text_of([of, counts], "x0, none", body, "x, count", condition, entry, "w1")
+    given = np.random.default_rng(1).integers(0, 2 ** 31, n).astype(np.int32) >> np.arange(n, dtype=np.int32) % 31
+    return Case(text, [given], lambda x: [np.array([int(value).bit_length() for value in x], np.uint16)])
+
+
 CASES: "Dict[str, Case]" = {
     "carried": carried(70), "long_step": long_step(507),
     "nested": nested(),
@@ -438,7 +462,8 @@ CASES: "Dict[str, Case]" = {
     "vectors": vectors(90), "vectors_few": vectors(3), "both_results": pairs(8, 20, "w1, w2, w0"),
     "pairs": pairs(8, 20, "w2"), "pairs_ragged": pairs(3, 7, "w2"), "logistic_map": logistic_map(1000),
     "logistic_map_short": logistic_map(5), "logistic_map_even": logistic_map(256), "newton": newton(333, False),
-    "newton_all": newton(64, True), "newton_few": newton(10, False), "rounds": rounds(100), "invariants": invariants()}
+    "newton_all": newton(64, True), "newton_few": newton(10, False), "rounds": rounds(100), "invariants": invariants(),
+    "halvings": halvings(53)}
 
 
 def program(text: str, name: str = "m") -> Program:
