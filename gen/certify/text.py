@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -66,6 +67,7 @@ _TOKEN = re.compile(r"""
 """, re.VERBOSE | re.DOTALL)
 
 
+@lru_cache(4)    # one file is read for several sets of macros
 def scanned(text: str) -> "List[List[Token]]":
     """Return the tokens of each logical line. Two lines are one logical line if a comment goes on from the first to
     the second, or if the first ends in a backslash.
