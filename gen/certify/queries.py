@@ -1101,7 +1101,8 @@ def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]"
             if at < 0 or at + run + stride * (times - 1) > len(written):    # places outside do not count
                 for first in range(at, at + stride * times, stride):
                     lo, hi = max(first, 0), min(first + run, len(written))
-                    written[lo:hi] = ones[:max(hi - lo, 0)]
+                    if lo < hi:
+                        written[lo:hi] = ones[:hi - lo]
             elif by_place:
                 for first in range(at, at + run):
                     written[first:first + stride * (times - 1) + 1:stride] = ones[:times]
