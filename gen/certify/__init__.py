@@ -81,10 +81,13 @@ counterexample that fulfils both of these conditions:
 - The text's own terms confirm it. With its values, the conditions around the access hold, and the access is outside of
   the buffer, or both accesses touch the same element (for *read after overwritten*: in this order).
 
-Unwritten elements are found without a solver: the written places are counted or enumerated. A kernel is also UNKNOWN
-if a query exceeds the limits of `smt.py`, for example if the last tile overlaps the tile before. `walk.py` executes the
-text symbolically; this is called the walk. It does not follow some constructs, which make a kernel UNKNOWN. Among them
-are:
+Some questions are decided without a solver: `terms.within` proves by interval arithmetic that an offset or an index
+stays in a range, `queries.apart_by_strides` proves by the strides of two offsets that two accesses are apart, and
+`queries.apart_by_points` computes all touched elements. With `--smt`, the first two are not used, so that their
+questions are kept as queries. Unwritten elements are found by counting or enumerating the written places. A kernel is
+also UNKNOWN if a query exceeds the limits of `smt.py`, for example if the last tile overlaps the tile before. `walk.py`
+executes the text symbolically; this is called the walk. It does not follow some constructs, which make a kernel
+UNKNOWN. Among them are:
 
 - assembly with instructions;
 - leading dimensions that the caller passes;
@@ -98,6 +101,7 @@ that are not proved, each with the reason.
 **Trusted without proof:**
 
 - the reader and the walk of the text;
+- the arithmetic that decides questions without a solver (`tests/certify/test_points.py` compares it with plain loops);
 - the meaning of built-in functions of C, OpenCL C, CUDA and HIP;
 - the macros in `cases.py`. Under other macros, the text may be different, and is not read;
 - the manifest: the launches, and for each pointer its buffer and the buffer's size. The host is trusted to pass these

@@ -21,7 +21,7 @@ TOGETHER = 12    # maximum number of questions in one query, or of pairs of acce
 MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
 FEW_POINTS = 100_000         # maximum number of points of two accesses that are compared, at about 300,000 per second
 FEW_PLACES = 250_000         # up to this number of written places, enumeration comes before any query
-FEW_VALUES = 1024            # up to this number of values, a part of an offset is computed for each value of its variable
+FEW_VALUES = 1024            # up to this number of values of a variable, a part of an offset is computed for each value
 MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
 
 
@@ -226,8 +226,8 @@ class Questions:
         return found
 
     def _races(self, a: Access, others: "List[Access]", groups: bool) -> None:
-        """Ask about an access and several others in one query. If it is not proved, ask about each pair. A pair is not asked
-        about if its strides decide it, unless queries are kept.
+        """Ask about an access and several others in one query. If it is not proved, ask about each pair. A pair is not
+        asked about if its strides decide it, unless queries are kept.
         """
         who = self.found.groups if groups else self.found.items
         shared = self._shared if groups else self._shared | self.found.groups
@@ -273,8 +273,8 @@ class Questions:
         """Return the variables whose value is the same for all work-items: template parameters, and values from memory
         that are equal for all work-items.
         """
-        return frozenset(self.found.common | {atom for access in self.found.accesses for atom in terms.all_free(access.path)
-                if atom.known and "!" not in atom.name})
+        given = {atom for access in self.found.accesses for atom in terms.all_free(access.path) if "!" not in atom.name}
+        return frozenset(self.found.common | {atom for atom in given if atom.known})
 
     # ---- asking ----
 
@@ -506,8 +506,8 @@ def apart_by_strides(a: Access, b: Access, who: "AbstractSet[Atom]", shared: "Ab
 
 @lru_cache(4096)    # the offset of an access is compared with those of many others
 def _in_bits(term: Term) -> Term:
-    """Return an equal term in mixed-radix digits, as `_in_digits` does. But if all parts that depend on only one variable are
-    together a sum of multiples of the variable's bits, this sum replaces them. The sum is compared for all values.
+    """Return an equal term in mixed-radix digits, as `_in_digits` does. But if all parts that depend on only one variable
+    are together a sum of multiples of the variable's bits, this sum replaces them. The sum is compared for all values.
     """
     sums = terms.ZERO
     for atom in terms.all_free([term]):
@@ -516,7 +516,8 @@ def _in_bits(term: Term) -> Term:
             continue
         values = [terms.evaluate(own, {atom: value}) for value in range(atom.hi + 1)]
         places = [1 << n for n in range(atom.hi.bit_length())]
-        if all(of == values[0] + sum(values[place] - values[0] for place in places if value & place) for value, of in enumerate(values)):
+        if all(of == values[0] + sum(values[place] - values[0] for place in places if value & place)
+               for value, of in enumerate(values)):
             term = term - own + terms.number(values[0])
             for place in places:
                 sums = sums + terms.modulo(terms.quotient(terms.of(atom), place), 2).times(values[place] - values[0])
@@ -524,12 +525,13 @@ def _in_bits(term: Term) -> Term:
 
 
 def _is_same(term: Term, by: int, equal: "AbstractSet[Atom]") -> bool:
-    """Return true if term / by, rounded down, is determined by the atoms in `equal`. x / 4 is determined by itself, or by
-    x / 4 mod 8 and x / 32.
+    """Return true if term / by, rounded down, is determined by the atoms in `equal`. x / 4 is determined by itself, or
+    by x / 4 mod 8 and x / 32.
     """
     whole = terms.quotient(term, by)
     return all(atom in equal or atom.free <= equal for atom, _ in whole.parts) or any(
-        atom.kind == "mod" and atom.of[0] == whole and _is_same(term, by * atom.of[1], equal) for atom in equal)     # type: ignore[operator]
+        atom.kind == "mod" and atom.of[0] == whole and isinstance(atom.of[1], int)
+        and _is_same(term, by * atom.of[1], equal) for atom in equal)
 
 
 def peeled(a: Access, b: Access, who: "Set[Atom]", shared: "frozenset[Atom]", solvers: Solvers) -> bool:
@@ -1081,10 +1083,11 @@ def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]"
     for access in writes:
         offset, path = access.offset.times(access.unit // unit), access.path
         run, free = access.width * (access.unit // unit), terms.all_free([access.offset, *access.path])
-        # Write the steps of two variables at once: those of `inner` follow each other without a gap, or overlap; `outer` has a
-        # larger stride.
+        # Write the steps of two variables at once: those of `inner` follow each other without a gap, or overlap;
+        # `outer` has a larger stride.
         alone = [(atom, f) for atom, f in offset.parts if atom.kind == "var" and f > 0
-                 and all(atom not in other.free for other, _ in offset.parts if other is not atom) and all(atom not in c.free for c in path)]
+                 and all(atom not in other.free for other, _ in offset.parts if other is not atom)
+                 and all(atom not in c.free for c in path)]
         inner = max((of for of in alone if of[1] <= run), key=lambda of: of[0].hi - of[0].lo, default=None)
         if inner is not None:
             alone.remove(inner)

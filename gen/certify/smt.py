@@ -86,8 +86,8 @@ class Solvers:
 
 
 def _z3(text: str, quick: bool) -> Answer:
-    """Ask z3. A quick query is asked with relevancy 0: z3 then decides all atoms, not only those on which the truth of the
-    query depends. On 3,195 quick queries this took 0.6 of the time, and left 33 undecided; the default left 29.
+    """Ask z3. A quick query is asked with relevancy 0: z3 then decides all atoms, not only those on which the truth of
+    the query depends. On 3,195 quick queries this took 0.6 of the time, and left 33 undecided; the default left 29.
     """
     import z3
     solver = z3.SimpleSolver() if quick else z3.Solver()
