@@ -2582,8 +2582,8 @@ typedef struct settp_map_lin { /* constant + the sum of term[first] to term[firs
   int32_t nodes;
   int32_t estimate; /* remembered result of settp_map_estimate; 0: not computed */
   int32_t plain;    /* remembered result of settp_map_terms_estimate; 0: not computed */
-  int32_t
-      symbols; /* remembered number of symbols of a sum without quotients, minima and maxima (settp_map_symbols); 0: not computed */
+  /* remembered result of settp_map_symbols for a sum without quotients, minima and maxima; 0: not computed */
+  int32_t symbols;
   /* results of settp_map_lin_affine and settp_map_all_positive: 1 yes, 2 no, 0 not computed */
   unsigned char affine, positive;
   /* 1 while this form is printed: inside its own print, it is printed without fields (P7) */

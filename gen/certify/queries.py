@@ -22,7 +22,7 @@ MOST_POINTS = 2_000_000      # maximum number of points that are enumerated
 FEW_POINTS = 100_000         # maximum number of points of two accesses that are compared, at about 300,000 per second
 FEW_PLACES = 250_000         # up to this number of written places, enumeration comes before any query
 FEW_VALUES = 1024            # up to this number of values of a variable, a part of an offset is computed for each value
-MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at about 5 million per second
+MOST_PLACES = 12_000_000     # maximum number of written places that are enumerated, at 5 million per second or more
 
 
 @dataclass(frozen=True)

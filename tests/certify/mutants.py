@@ -43,8 +43,8 @@ SEMANTICS = 1           # maximum number of those mutants of a kernel for which 
 # without semantics
 SECONDS = 0.5
 FAULTS = ("outside", "race", "barrier", "unwritten", "overwritten")
-# contents of memory as in SETT_FILL: 1 in bf16 (and about 1 in f32), f16, f64, s32 and s8
-ONES = (f"{0x3f803f80}:4", f"{0x3c003c00}:4", f"{0x3ff0000000000000}:8", "1:4", f"{0x01010101}:4")
+# contents of memory as in SETT_FILL: drawn ones, and 1 in bf16 (and about 1 in f32), f16, f64, s32 and s8
+CONTENTS = ("seed:1", "seed:2", f"{0x3f803f80}:4", f"{0x3c003c00}:4", f"{0x3ff0000000000000}:8", "1:4", f"{0x01010101}:4")
 NO_FAULTS = ("elements", "accesses", "values", "nothing")
 
 
@@ -339,23 +339,24 @@ def _judged(kernel: Kernel, folder: Path, random_: random.Random, semantics: boo
     verdict, why, _ = verdict_of(kernel, mutant.text, semantics)
     if verdict == "REFUTED" and change not in FAULTS:
         change = _replayed(kernel, mutant.text, why, folder) or change
-    if verdict == "REFUTED (semantics)" and change == "accesses" and _differs(kernel, mutant.text, folder):
-        change = "elements"
+    if verdict == "REFUTED (semantics)" and change in ("accesses", "nothing"):
+        change = _with_other_contents(kernel, mutant.text, folder) or change
     return Judged(f"{kernel.name} {kernel.launch['kernel']}", kernel.target, mutant, change, verdict, why,
                   kernel.meant if semantics else None)
 
 
-def _differs(kernel: Kernel, text: str, folder: Path) -> bool:
-    """Run a changed kernel again, with other contents of memory. Return true if its results differ from those of the
-    unchanged kernel: with the first contents, the difference was lost in rounding.
+def _with_other_contents(kernel: Kernel, text: str, folder: Path) -> str:
+    """Run a changed kernel again, with other contents of memory. Return the effect of the change if results differ from
+    those of the unchanged kernel, else "". With the first contents, a difference may be lost in rounding, or an element
+    may have the value of another one by chance.
     """
-    for fill in ONES:
+    for fill in CONTENTS:
         baseline = kernel.baseline.with_suffix(f".{fill}")
         seen = [observed(folder, each, kernel.header, kernel.launch, kernel.manifest, kernel.target, baseline, fill)
                 for each in (kernel.texts[kernel.file], text)]
-        if seen[0] is not None and seen[1] is not None and changed(seen[0], seen[1]) == "elements":
-            return True
-    return False
+        if seen[0] is not None and seen[1] is not None and changed(seen[0], seen[1]) in ("elements", "values"):
+            return changed(seen[0], seen[1])
+    return ""
 
 
 def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:

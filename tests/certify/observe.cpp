@@ -11,7 +11,7 @@
  * the bytes that a right kernel writes; it is made if it is missing.
  *
  * The environment variable SETT_FILL is VALUE:SIZE, an integer and its size of 4 or 8 bytes. All blocks hold this integer
- * at first. Without the variable they hold drawn integers, half of them small.
+ * at first. Without the variable they hold drawn integers, half of them small; seed:NUMBER draws other ones.
  *
  * The last line of the output is one word and numbers:
  *
@@ -418,6 +418,7 @@ int main(int argc, char **argv) {
   check(launch || call, "no kernel of this name");
 
   const char *fill = getenv("SETT_FILL");
+  const char *seed = fill && !strncmp(fill, "seed:", 5) ? fill + 5 : NULL;
   const bool wide = fill && strstr(fill, ":8");
   uint64_t unwritten = 0, values = 0;
   std::vector<unsigned char> before, now;
@@ -430,7 +431,7 @@ int main(int argc, char **argv) {
     fclose(file);
   }
   for (unsigned variant = 0; variant < variants; ++variant) {
-    uint64_t random = 7;
+    uint64_t random = seed ? strtoull(seed, NULL, 10) << 32 : 7;
     for (Block &block : blocks) {
       block.states.assign(block.bytes, State());
       block.written.assign(block.bytes, 0);
@@ -440,7 +441,7 @@ int main(int argc, char **argv) {
                                                                 : x & 2 ? (uint32_t)(x >> 8)
                                                                         : (uint32_t)(x >> 32) & 0x3fffffffu;
         const bool high = wide && n % 8;
-        const uint32_t given = fill ? (uint32_t)(strtoll(fill, NULL, 10) >> (high ? 32 : 0)) : word;
+        const uint32_t given = fill && !seed ? (uint32_t)(strtoll(fill, NULL, 10) >> (high ? 32 : 0)) : word;
         memcpy(block.start + n, &given, 4);
       }
     }

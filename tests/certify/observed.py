@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -11,7 +12,8 @@ from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
-CHECKS = ["-O0", "-w", "-fPIC", "-fsanitize=address,bounds,unsigned-integer-overflow,signed-integer-overflow",
+# arrays of size 0 are errors, because no standard of C or C++ has them
+CHECKS = ["-O0", "-Wno-everything", "-Werror=zero-length-array", "-fPIC", "-fsanitize=address,bounds,unsigned-integer-overflow,signed-integer-overflow",
           "-fsanitize=integer-divide-by-zero,shift-exponent",
           "-mllvm", "-asan-instrumentation-with-call-threshold=0", "-mllvm", "-asan-use-after-return=never"]
 OPENCL = ["-x", "cl", "-cl-std=CL1.2", "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-finclude-default-header",
@@ -72,6 +74,16 @@ def _run(command: "List[str]", fill: str = "") -> str:
     if done.returncode:
         raise NotRun(done.stderr[-2000:] or done.stdout[-2000:] or f"exit status {done.returncode}")
     return done.stdout
+
+
+def _with_ends(text: str) -> str:
+    """Return a text in which each array in a union is followed by a member. Without it, clang does not check the bounds of
+    an array of one element, because it might be a flexible array.
+    """
+    def wrapped(union: "re.Match[str]") -> str:
+        numbers = itertools.count()
+        return re.sub(r"([^;{}]+\[\d+\];)", lambda member: f" struct {{{member[1]} char end{next(numbers)}; }};", union[0])
+    return re.sub(r"\bunion \{[^{}]*\}", wrapped, text)
 
 
 def launcher(text: str, launch: "Mapping[str, Any]", target: str) -> "Tuple[str, int]":
@@ -135,7 +147,7 @@ def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", 
     file = folder / f"mutant.{SUFFIX[target]}"
     for name in re.findall(r'#include "(\w+\.h)"', text):
         (folder / name).write_text(header)
-    file.write_text(text + more)
+    file.write_text(_with_ends(text) + more)
     library = folder / "mutant.so"
     builtins = [str(folder / "builtins.o")] if target == "opencl" else []
     try:
