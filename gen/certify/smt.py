@@ -13,8 +13,8 @@ from gen.certify.text import Unknown
 # limit of a query in units of z3's rlimit, about 2 s. Unlike a time, it does not depend on how busy the machine is.
 Z3_STEPS = 7_000_000
 QUICK_STEPS = 700_000    # limit of a quick query: if it stays undecided, the proof continues in another way
-# time limit of a query. It is a time, because a unit of cvc5's own limit takes from 3 to 100 us, and some steps of z3 (on
-# equations with huge coefficients) do not count towards its limit.
+# time limit of a query. It is a time, because a unit of cvc5's own limit takes from 3 to 100 us, and some steps of z3
+# (on equations with huge coefficients) do not count towards its limit.
 LIMIT_MS = 30_000
 
 

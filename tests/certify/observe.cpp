@@ -435,14 +435,14 @@ int main(int argc, char **argv) {
     for (Block &block : blocks) {
       block.states.assign(block.bytes, State());
       block.written.assign(block.bytes, 0);
-      for (size_t n = 0; n + 4 <= block.bytes; n += 4) {
+      for (size_t n = 0; n < block.bytes; n += 4) {
         const uint64_t x = mixed(++random);
         const uint32_t small = (uint32_t)(x >> 40) & 15, word = x & 1   ? small
                                                                 : x & 2 ? (uint32_t)(x >> 8)
                                                                         : (uint32_t)(x >> 32) & 0x3fffffffu;
         const bool high = wide && n % 8;
         const uint32_t given = fill && !seed ? (uint32_t)(strtoll(fill, NULL, 10) >> (high ? 32 : 0)) : word;
-        memcpy(block.start + n, &given, 4);
+        memcpy(block.start + n, &given, block.bytes - n < 4 ? block.bytes - n : 4);
       }
     }
     last_group = 0xffffffff;
