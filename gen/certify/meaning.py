@@ -198,8 +198,11 @@ class Meaning(Walk):
     def _applied(self, op: str, type: "types.Scalar", a: Expression, b: Expression) -> Expression:
         """Return the expression of an operation on two numbers of a type."""
         if isinstance(type, Int):
-            if op in ("<<", ">>") and b.kind == "index" and b.parts[0].is_constant and b.parts[0].constant < type.bits:
-                return expressions.shifted(a, b.parts[0].constant * (1 if op == "<<" else -1), type.signed)
+            if op in ("<<", ">>") and b.kind == "index" and b.parts[0].is_constant:
+                by = b.parts[0].constant
+                if not 0 <= by < type.bits:    # OpenCL takes `by` modulo the width; C does not define it
+                    raise Unknown(f"a shift by {by}")
+                return expressions.shifted(a, by if op == "<<" else -by, type.signed)
             if a.kind == b.kind == "index":
                 x, y = (_in_range(of.parts[0], type) for of in (a, b))
                 if op in ("+", "-", "*"):

@@ -57,6 +57,15 @@ def test_fixtures_are_what_hlo_says(name: str, target: str) -> None:
         assert found.kind == "PROVED" and found.meant is not None and found.meant.kind == "proved", found.line()
 
 
+def test_a_shift_by_the_width_of_a_lane() -> None:
+    """OpenCL takes the amount of a shift modulo the width. The semantics of such a shift are not followed, so they are
+    not refuted.
+    """
+    change = "w_p0 << (16u - 16u * vec)", "w_p0 << (32u - 16u * vec)"
+    for found in verdicts(ROOT / "tests/kernels/add_bf16.hlo", "opencl", change):
+        assert found.meant is not None and (found.meant.kind, found.meant.reason[:10]) == ("not proved", "a shift by"), found.line()
+
+
 MUTANTS = [
     # reads of another element of the same buffer
     ("slice_pad_add", "cuda", ("th_x * 2 + bl_x * 820 + 48", "th_x * 2 + bl_x * 820 + 47"),
