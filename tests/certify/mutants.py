@@ -360,9 +360,12 @@ def _with_other_contents(kernel: Kernel, text: str, folder: Path) -> str:
 
 
 def _replayed(kernel: Kernel, text: str, why: str, folder: Path) -> str:
-    """Run the kernel with parameters that hold the integer of the counterexample in every element. Return the fault of
-    this run, or "" if it has none.
+    """Run the kernel again: with all checks of bounds, and with parameters that hold the integer of the counterexample in
+    every element. Return the fault of a run, or "" if none has one.
     """
+    checked = observed(folder, text, kernel.header, kernel.launch, kernel.manifest, kernel.target, kernel.baseline, ends=True)
+    if checked is not None and changed(kernel.seen, checked) in FAULTS:
+        return changed(kernel.seen, checked)
     for given in re.findall(r"(?:\bp\d+(?:@\d)? =|parameter's value is) (-?\d+)", why):
         for size in (4, 8):
             baseline = kernel.baseline.with_suffix(f".{given}.{size}")

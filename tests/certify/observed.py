@@ -138,16 +138,19 @@ def blocks_of(launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]") -> "Tu
 
 
 def observed(folder: Path, text: str, header: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]",
-             target: str, baseline: Path, fill: str = "") -> "Optional[Seen]":
-    """Run a kernel, and return the result. Return None if the text does not compile. fill: the initial content of
-    memory (SETT_FILL of observe.cpp).
+             target: str, baseline: Path, fill: str = "", ends: bool = False) -> "Optional[Seen]":
+    """Run a kernel, and return the result. Return None if the text does not compile.
+
+    fill: the initial content of memory (SETT_FILL of observe.cpp).
+    ends: true to check the bounds of arrays of one element in unions, too (`_with_ends`). Then an access behind the
+        whole union may not be seen.
     """
     more, variants = launcher(text, launch, target)
     blocks, pointers = blocks_of(launch, manifest)
     file = folder / f"mutant.{SUFFIX[target]}"
     for name in re.findall(r'#include "(\w+\.h)"', text):
         (folder / name).write_text(header)
-    file.write_text(_with_ends(text) + more)
+    file.write_text((_with_ends(text) if ends else text) + more)
     library = folder / "mutant.so"
     builtins = [str(folder / "builtins.o")] if target == "opencl" else []
     try:
