@@ -7569,10 +7569,11 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   if (at < 0 || at == e->lin[l].count) return SETTP_MAP_NONE;
   t = e->term[e->lin[l].first + at];
   rest = settp_map_lin_plus(e, l, t.atom, -t.k);
-  best.left = one.left = SETTP_MAP_NONE;
+  best.left = SETTP_MAP_NONE;
   best.size = 0;
   best.factor = best.k = 1;
   best.moved = 0;
+  one = best;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
   atoms = settp_map_lattice_shared(e, leaf, leaves, rest, &all);
   if (!atoms) return SETTP_MAP_NONE;

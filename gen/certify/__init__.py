@@ -70,7 +70,8 @@ A proof of semantics assumes that the kernel has no races.
   proved.
 - Programs with loops or branches, types of less than a byte, and arguments that are a part of a larger buffer.
 - Kernels with a loop that a break or a return may leave.
-- Selects whose predicate is a constant. The text may read only the selected operand, or both operands.
+- Selects whose predicate is a constant, or a comparison of integers in memory. The text may read only the selected
+  operand, or both operands.
 
 **Refuted or unknown.** If the package does not know a part of the text, the kernel is UNKNOWN. It is REFUTED only by a
 counterexample that fulfils both of these conditions:

@@ -564,6 +564,9 @@ class Semantics:
                     raise NotProved("a mask of lanes")
                 if not all(expressions.is_decided(atom, self.of_atom) for atom in free):
                     raise NotProved("an element that read integers select")
+                if not own and any(not atom.known for _, under, _ in lane.does.found for atom in under.free):
+                    # HLO reads all operands of a select, and the text may read only the selected one
+                    raise NotProved("alternatives between which read integers select")
                 values = digits.values(
                     {atom: answer.values.get(name, 0) for name, (atom, _) in printer.variables.items()}
                 )

@@ -66,6 +66,34 @@ def test_a_shift_by_the_width_of_a_lane() -> None:
         assert found.meant is not None and (found.meant.kind, found.meant.reason[:10]) == ("not proved", "a shift by"), found.line()
 
 
+SELECT = """HloModule m
+
+ENTRY main {
+  p0 = bf16[10,11,12] parameter(0)
+  p1 = bf16[1,11,12] parameter(1)
+  p2 = bf16[1,11,12] parameter(2)
+  k = s32[] parameter(3)
+  z = s32[] constant(0)
+  zero = pred[] compare(k, z), direction=EQ
+  all = pred[1,11,12] broadcast(zero), dimensions={}
+  one = bf16[1,11,12] select(all, p1, p2)
+  ROOT y = bf16[10,11,12] dynamic-update-slice(p0, one, z, z, z)
+}
+"""
+
+
+@pytest.mark.parametrize("change, kind", [
+    (None, "not proved"),
+    (("value_bf16(p2[bl_x * 32 + vec])", "value_bf16(p2[bl_x * 32 + (vec ^ 1)])"), "refuted"),
+    (("ushort16 *)(p2 + bl_x * 32", "ushort16 *)(p2 + bl_x * 31"), "refuted"),
+])
+def test_a_text_that_reads_one_operand_of_a_select(tmp_path: Path, change: "Optional[Tuple[str, str]]", kind: str) -> None:
+    """HLO reads all operands of a select. The text may read only the one that an integer in memory selects."""
+    (tmp_path / "m.hlo").write_text(SELECT)
+    found = verdicts(tmp_path / "m.hlo", "opencl", change)
+    assert [each.meant.kind for each in found if each.meant is not None] == [kind], [each.line() for each in found]
+
+
 MUTANTS = [
     # reads of another element of the same buffer
     ("slice_pad_add", "cuda", ("th_x * 2 + bl_x * 820 + 48", "th_x * 2 + bl_x * 820 + 47"),
