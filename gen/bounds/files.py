@@ -56,8 +56,8 @@ def bounded(computation: Computation, options: Options, pointers: Pointers = Non
         return inner.bounds.exact(*(result.array for result in inner.results))
 
     def follow(i: Instruction, x: List[Array], outs: List[Array]) -> None:
-        if i.opcode == "while":
-            control.loop(exact, b, i, x, outs)
+        if i.opcode in ("while", "conditional"):
+            control.calling(exact, b, i, x, outs)
         else:
             OPS.get(i.opcode, following.elementwise)(b, i, x, outs)
     return Bounded(b, walked(b.e, computation, follow, pointers))

@@ -22,7 +22,7 @@ The op is `element-loop`.
 operands: the first values of all variables, followed by the values that no step changes.
 called: one step on scalars, from the values of the operands to the predicate and the next values of the variables.
 results: the last values of the first variables.
-held: for each variable, true if a finished element keeps it.
+held: for each variable, true if a finished element keeps it. In the first form, all variables are kept.
 trips: the trip count, if it is known.
 """
 
@@ -94,7 +94,7 @@ class Walk:
         row-major in the dropped dimensions. Then come the other variables on which these elements depend.
     outside: the numbers of the scalars that no step changes.
     ends: for each variable, the number of the scalar that is its next value.
-    held: for each variable, true if a finished element keeps it.
+    held: for each variable, true if a finished element keeps it. In the first form, all variables are kept.
     predicate: the number of the scalar that is true if the element continues.
     """
 
@@ -236,7 +236,8 @@ class _Walker:
         for scalar in walk.variables:  # the list grows during the loop, because a scalar may need further variables
             key = walk.scalars[scalar]
             walk.ends.append(self.scalar(resolved(root_of(self.body), key.value), key.map))
-        walk.held = [False] * len(walk.variables)
+        # In the first form, all elements finish after the same step, and keep all values.
+        walk.held = [not asked] * len(walk.variables)
         if asked:
             self.hold(parts[0])
         return walk

@@ -17,6 +17,8 @@ import stated
 from drawn import ON, device_or_skip, in_parts, marked, of_part
 from gen_run import gen
 from gen import hlo, pipeline, run
+from gen.bounds.files import bounded
+from gen.bounds.types import Options
 from gen.program import build
 from gen.program.ir import Call, Loop, Program
 
@@ -455,7 +457,33 @@ def halvings(n: int) -> Case:
     return Case(text, [given], lambda x: [np.array([int(value).bit_length() for value in x], np.uint16)])
 
 
+def one_asks(n: int, value: int) -> Case:
+    """Return a loop whose condition reads one element, `value`, of an array that no step changes. The elements have no
+    conditions of their own.
+    """
+    of = f"s32[{n}]"
+    body = NEXT + f"  x = {of} subtract(s2, s1)"
+    condition = """  end = s32[] constant(3)
+  less = pred[] compare(s0, end), direction=LT
+  third = s32[1] slice(s2), slice={[2:3]}
+  number = s32[] reshape(third)
+  most = s32[] constant(40)
+  small = pred[] compare(number, most), direction=LT
+  ROOT both = pred[] and(less, small)"""
+    entry = f"  x = {of} parameter(0)\n  y = {of} parameter(1)\n  i = s32[] constant(0)"
+    text = text_of(["s32[]", of, of], "i, x, y", body, "next, x, s2", condition, entry, "w1, w0")
+    x, y = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32) * 7 + value - 14
+
+    def does(x: Any, y: Any) -> "List[Any]":
+        steps = 3 if y[2] < 40 else 0
+        for _ in range(steps):
+            x = y - x
+        return [x, np.int32(steps)]
+    return Case(text, [x, y], does)
+
+
 CASES: "Dict[str, Case]" = {
+    "one_says_no": one_asks(5, 40), "one_says_no_long": one_asks(333, 41), "one_says_yes": one_asks(37, 39),
     "carried": carried(70), "long_step": long_step(507),
     "nested": nested(),
     "many": many(50),
@@ -575,6 +603,23 @@ def test_refused(name: str) -> None:
     text, why = REFUSED[name]
     (loop,) = (node for node in program(text).body if isinstance(node, Loop))
     assert why in loop.outside
+
+
+def test_branches_beside_a_loop() -> None:
+    """A loop that runs in a kernel may carry values that no result needs. The bounds then follow ops that no kernel
+    computes, such as a conditional with two results.
+    """
+    body = NEXT + """  c = (s32[], f32[64]) conditional(s2, s1, s1), branch_computations={same, twice}
+  k = s32[] get-tuple-element(c), index=0
+  y = f32[64] get-tuple-element(c), index=1
+  x = f32[64] multiply(s1, s1)"""
+    more = """same { a = f32[64] parameter(0)  z = s32[] constant(1)  ROOT r = (s32[], f32[64]) tuple(z, a) }
+twice { a = f32[64] parameter(0)  z = s32[] constant(2)  b = f32[64] add(a, a)  ROOT r = (s32[], f32[64]) tuple(z, b) }"""
+    text = text_of(["s32[]", "f32[64]", "s32[]", "f32[64]"], "i, x, i, x", body, "next, x, k, y", counted(5),
+                   "  x = f32[64] parameter(0)\n  i = s32[] constant(0)", "w1, w0", more)
+    (fusion,) = program(text).fusions
+    made = bounded(fusion.computation, Options())
+    assert made.bounds.exact(*(result.array for result in made.results))
 
 
 def test_iterations_of_a_check(tmp_path: Path) -> None:
