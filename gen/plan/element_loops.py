@@ -115,7 +115,7 @@ class Walk:
 
 def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
     """Return the element loops (walks) that together compute a while. Raise Refused if element loops cannot compute it.
-    spare: added to the maximum number of variables and of ops.
+    spare: added to the maximum number of variables, of ops, and of computed elements of an array.
     """
     shapes, body = loop.shape.leaves(), loop.called[1]
     changing = [n for n in range(len(shapes)) if resolved(root_of(body), n) != Value(body.parameters[0], n)]
@@ -133,7 +133,7 @@ def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
             for walk in found:
                 for scalar in walk.variables:
                     computed[walk.scalars[scalar].value] += walk.shape.elements
-            if any(shapes[n].dims and count > shapes[n].elements for n, count in computed.items()):
+            if any(shapes[n].dims and count > shapes[n].elements + spare for n, count in computed.items()):
                 raise Refused("an element reads elements of others")
             return found
         except Refused as error:

@@ -19,8 +19,10 @@ from gen_run import gen
 from gen import hlo, pipeline, run
 from gen.bounds.files import bounded
 from gen.bounds.types import Options
+from gen.plan.nests import planned
 from gen.program import build
 from gen.program.ir import Call, Loop, Program
+from gen.program.limits import limited, unlimited
 
 try:
     import numpy as np
@@ -482,7 +484,27 @@ def one_asks(n: int, value: int) -> Case:
     return Case(text, [x, y], does)
 
 
+def doubled(n: int) -> Case:
+    """Return a loop whose condition reads one element of an array that changes. Each element computes that one, too."""
+    of = f"s32[{n}]"
+    body = NEXT + f"  x = {of} subtract(s2, s1)\n  z = {of} add(s3, s3)"
+    condition = """  third = s32[1] slice(s3), slice={[2:3]}
+  number = s32[] reshape(third)
+  most = s32[] constant(40)
+  ROOT small = pred[] compare(number, most), direction=LT"""
+    entry = f"  x = {of} parameter(0)\n  y = {of} parameter(1)\n  z = {of} parameter(2)\n  i = s32[] constant(0)"
+    text = text_of(["s32[]", of, of, of], "i, x, y, z", body, "next, x, s2, z", condition, entry, "w1")
+    x, y, z = (np.arange(n, dtype=np.int32) * times + 1 for times in (1, 7, 2))
+
+    def does(x: Any, y: Any, z: Any) -> "List[Any]":
+        while z[2] < 40:
+            x, z = y - x, z + z
+        return [x]
+    return Case(text, [x, y, z], does)
+
+
 CASES: "Dict[str, Case]" = {
+    "doubled": doubled(5),
     "one_says_no": one_asks(5, 40), "one_says_no_long": one_asks(333, 41), "one_says_yes": one_asks(37, 39),
     "carried": carried(70), "long_step": long_step(507),
     "nested": nested(),
@@ -509,6 +531,14 @@ def in_layout(array: Any, shape: Any) -> bytes:
 def test_is_one_call(name: str) -> None:
     """The program consists of calls of kernels, without a loop: the loop is inside a kernel."""
     assert [type(node) for node in program(CASES[name].text).body].count(Call) == len(program(CASES[name].text).body)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_is_limited(name: str) -> None:
+    """A check gives a loop a limit of its iterations. The limited loop is inside a kernel, too."""
+    for fusion in program(CASES[name].text).fusions:
+        if unlimited(fusion):
+            planned(limited(fusion))
 
 
 @pytest.mark.parametrize("target", TARGETS)
