@@ -36,6 +36,7 @@ from gen.run import bench
 from gen.run.sources import load
 from gen.targets.tools import c_compiler
 
+os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"    # otherwise its threads look for work during the next contender's turn
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}
 TYPES = {"f32": 0, "f64": 1, "bf16": 2, "s8": 3, "u8": 4, "s32": 5}
 FEW = 16    # products and convolutions with fewer operations per byte than this are limited by reading memory

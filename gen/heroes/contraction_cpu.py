@@ -282,6 +282,7 @@ class ContractionCpuRecord:
     lines, rows: numbers of lines and rows of a block; last_lines, last_rows: of the last block.
     part_rows: equal to `rows`, if the last block has fewer rows and `rows` is no multiple of a tile's rows; else 0.
     packed: number of elements of a work-item's panel; 0: there is none.
+    group: number of units that the panel has at once; 0: the panel has all units of the block.
     apart: distance between neighbouring elements of a group in the operand `units`.
     columns: number of columns of the result.
     lanes: number of lanes of a unit.
@@ -307,6 +308,8 @@ class ContractionCpuRecord:
         scores that a mask (as in attention) has discarded. "": no such index is known.
     discarded: C conditions. If one of them is true, no kernel uses the results of the block.
     leads: the leading dimensions of `single`, of `units` and of the totals that the caller passes ("": none).
+    widest: the macro of the instruction set with the widest vectors.
+    others: the record for all other instruction sets, if they compute the sums differently.
     """
 
     placing: Placing
@@ -329,6 +332,7 @@ class ContractionCpuRecord:
     last_rows: int
     part_rows: int
     packed: int
+    group: int
     apart: int
     columns: int
     lanes: int
@@ -355,6 +359,8 @@ class ContractionCpuRecord:
     masked: str
     discarded: List[str]
     leads: "Tuple[str, str, str]"
+    widest: str
+    others: "Optional[ContractionCpuRecord]" = None
 
     def of_single(self, distance: int) -> str:
         return distance_text(distance, self.leads[0])
@@ -537,13 +543,20 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
     if nest.apart > 1:
         return True
-    if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype \
-            or nest.next_unit != unit or panels is None or _is_skinny(nest, context):
+    if not _can_pack(nest) or panels is None or _is_skinny(nest, context):
         return False
     steps = math.prod(digit.size for digit in nest.steps)
     return _bytes(nest) > panels.in_place_bytes and steps >= numbers.packed_least_steps \
         and nest.steps[-1].units > max(panels.units) * unit \
         and nest.row.size > (numbers.packed_short_rows if steps <= numbers.chunk else numbers.packed_least_rows)
+
+
+def _can_pack(nest: Contraction) -> bool:
+    """Return true if each unit is contiguous, adjacent units are adjacent in memory, and their elements have the type
+    of the sums.
+    """
+    return not nest.windows and nest.wide is None and nest.units.shape.dtype == nest.dot.shape.dtype \
+        and nest.next_unit == nest.unit and nest.apart <= 1
 
 
 def _is_whole(nest: Contraction, context: Context) -> bool:
@@ -794,16 +807,7 @@ def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
 def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, context: Context) -> Kernel:
     d, index_type, numbers = context.target, grid.index, context.device.contraction_cpu
     words = Words.of(nest, schedule, context)
-    for function in (words.mad, words.splat):
-        context.helpers.need(function)
-    context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
-    if d.declares_vectors and words.group == 1:
-        context.helpers.texts.setdefault("in_register", macro("parts/contraction.j2", "in_register"))
-    if words.spread:
-        context.helpers.texts.setdefault(words.spread, macro("parts/contraction.j2", "spread", d=d, w=words,
-                                                             lanes=nest.unit))
-    context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
-                                                       largest=numbers.largest))
+    _need(words, nest, schedule, context)
     if words.biased:
         context.helpers.texts.setdefault(f"{words.name}_bias", macro("parts/contraction.j2", "bias", d=d, w=words,
                                                                      lanes=nest.unit))
@@ -813,9 +817,6 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
                                                                        lanes=nest.unit))
     if schedule.far:
         context.helpers.texts.setdefault("far", macro("parts/contraction.j2", "far", d=d))
-    if schedule.packed:
-        context.helpers.texts.setdefault(words.pack, macro("parts/contraction.j2", "pack", d=d, w=words, lanes=nest.unit,
-                                                           ahead=numbers.packed_ahead))
     if nest.windows:
         context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
     discarded = _discarded(nest, schedule, index_type)
@@ -869,7 +870,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         nest.row.single, -1 if nest.wide is None else nest.wide, nest.next_unit, schedule.lines, schedule.line_blocks,
         nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
         last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows)),
-        schedule.runs * schedule.chunk * schedule.units * nest.unit * nest.group * schedule.packed, nest.apart,
+        schedule.runs * schedule.chunk * schedule.units * nest.unit * nest.group * schedule.packed, 0, nest.apart,
         nest.columns, nest.unit,
         nest.all_units, schedule.tile_units, schedule.ahead, schedule.far,
         schedule.runs == 1 and bool(nest.steps) and nest.steps[-1].units == schedule.units * nest.next_unit,
@@ -878,9 +879,50 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, loops,
         total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element, masked,
         discarded,
-        (nest.single.shape.lead, nest.units.shape.lead, nest.partition.roots[0].shape.lead if schedule.to else ""))
+        (nest.single.shape.lead, nest.units.shape.lead, nest.partition.roots[0].shape.lead if schedule.to else ""),
+        next(iter(numbers.tiles)))
+    if schedule.ahead and words.group == 1 and not masked and not nest.windows and not by_tile:
+        record = replace(record, others=_others(record, nest, schedule, context))
     return Kernel(grid, nest, passed, Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
                   Report(seen, code, leads=record.all_leads), matrix=words.matrix)
+
+
+def _others(record: ContractionCpuRecord, nest: Contraction, schedule: ContractionSchedule,
+            context: Context) -> "Optional[ContractionCpuRecord]":
+    """Return the record of a product of few rows for processors whose vectors are not the widest. Their tiles have
+    fewer rows, so more tiles read the same units, and a chunk that stays in their L1 has fewer steps.
+    """
+    numbers, panel, groups, words = context.device.contraction_cpu, 0, 0, record.words
+    if schedule.rows > numbers.narrow_rows and _can_pack(nest):
+        steps = numbers.packed_chunk
+        groups = min(numbers.packed_units, schedule.units)
+    else:
+        steps = numbers.narrow_chunk
+    sizes = [1, 1, *(digit.size for digit in nest.steps)][-2:]
+    runs = _even(sizes[0], max(1, steps // sizes[1]))
+    other = replace(schedule, runs=runs, chunk=_even(sizes[1], steps), ahead=not groups, packed=groups > 0)
+    if groups:
+        panel, words = other.runs * other.chunk * groups * nest.unit, Words.of(nest, other, context)
+        _need(words, nest, other, context)
+    return replace(record, words=words, packed=panel, group=groups, ahead=other.ahead, loops=_loops(nest, other))
+
+
+def _need(words: Words, nest: Contraction, schedule: ContractionSchedule, context: Context) -> None:
+    """Add the functions of a tile, and the function that packs units, to the text of the program."""
+    d, numbers = context.target, context.device.contraction_cpu
+    for function in (words.mad, words.splat):
+        context.helpers.need(function)
+    context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
+    if d.declares_vectors and words.group == 1:
+        context.helpers.texts.setdefault("in_register", macro("parts/contraction.j2", "in_register"))
+    if words.spread:
+        context.helpers.texts.setdefault(words.spread, macro("parts/contraction.j2", "spread", d=d, w=words,
+                                                             lanes=nest.unit))
+    context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
+                                                       largest=numbers.largest))
+    if schedule.packed:
+        context.helpers.texts.setdefault(words.pack, macro("parts/contraction.j2", "pack", d=d, w=words, lanes=nest.unit,
+                                                           ahead=numbers.packed_ahead))
 
 
 def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":
