@@ -888,23 +888,23 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
 
 
 def _others(record: ContractionCpuRecord, nest: Contraction, schedule: ContractionSchedule,
-            context: Context) -> "Optional[ContractionCpuRecord]":
+            context: Context) -> ContractionCpuRecord:
     """Return the record of a product of few rows for processors whose vectors are not the widest. Their tiles have
-    fewer rows, so more tiles read the same units, and a chunk that stays in their L1 has fewer steps.
+    fewer rows, so more tiles read the same units. Either a chunk has few steps, or units are copied to a panel, so that
+    the units stay in L1.
     """
-    numbers, panel, groups, words = context.device.contraction_cpu, 0, 0, record.words
-    if schedule.rows > numbers.narrow_rows and _can_pack(nest):
-        steps = numbers.packed_chunk
-        groups = min(numbers.packed_units, schedule.units)
-    else:
-        steps = numbers.narrow_chunk
+    numbers = context.device.contraction_cpu
+    packs = schedule.rows > numbers.narrow_rows and _can_pack(nest)
+    group = min(numbers.packed_units, schedule.units) if packs else 0
+    most = numbers.packed_chunk if packs else numbers.narrow_chunk
     sizes = [1, 1, *(digit.size for digit in nest.steps)][-2:]
-    runs = _even(sizes[0], max(1, steps // sizes[1]))
-    other = replace(schedule, runs=runs, chunk=_even(sizes[1], steps), ahead=not groups, packed=groups > 0)
-    if groups:
-        panel, words = other.runs * other.chunk * groups * nest.unit, Words.of(nest, other, context)
+    runs, chunk = _even(sizes[0], max(1, most // sizes[1])), _even(sizes[1], most)
+    other, words = replace(schedule, runs=runs, chunk=chunk, packed=packs), record.words
+    if packs:
+        words = Words.of(nest, other, context)
         _need(words, nest, other, context)
-    return replace(record, words=words, packed=panel, group=groups, ahead=other.ahead, loops=_loops(nest, other))
+    return replace(record, words=words, packed=runs * chunk * group * nest.unit, group=group, ahead=not packs,
+                   loops=_loops(nest, other))
 
 
 def _need(words: Words, nest: Contraction, schedule: ContractionSchedule, context: Context) -> None:
