@@ -26,14 +26,16 @@ FIXTURES = sorted(path.stem for path in (ROOT / "tests/kernels").glob("*.hlo"))
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.whole) for name in FIXTURES])
 def test_fixtures_are_proved(name: str) -> None:
-    """All kernels of a fixture are proved in all targets, except those in not_proved.tsv."""
+    """All kernels of a fixture are proved in all targets, except those in not_proved.tsv. Arithmetic alone decides some
+    kernels, but not all kernels of a fixture.
+    """
     known = sets.listed()
     answer = gen("certify", f"tests/kernels/{name}.hlo")
     found = verdicts_of(answer.stdout)
     assert {each[3].split()[0] for each in found} == {"c", "cuda", "hip", "opencl"}, answer.stderr
     for each in found:
         assert each[1] == ("UNKNOWN" if ("fixtures", name, each[3], each[2]) in known else "PROVED"), answer.stdout
-        assert int(each[4]) > 0
+    assert any(int(each[4]) > 0 for each in found), answer.stdout
     assert answer.returncode == int(any(each[1] != "PROVED" for each in found))
 
 
