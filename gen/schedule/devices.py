@@ -422,11 +422,11 @@ class ContractionCpuNumbers:
     # Numbers for instruction sets other than the widest.
     #
     # narrow_chunk: skinny_chunk for these. The units of a chunk stay in L1, although rows that are some KiB apart share
-    #     its sets (f32 by 4096x4096, AVX2, 1 thread, with 8 steps and with 32: 2 rows 6.6 and 9.7 ms; 4 rows 8.3 and
-    #     18.8 ms; 8 rows 12.1 and 21.0 ms; 12 rows 15.0 and 25.1 ms).
+    #     its sets (f32 by 4096x4096, AVX2, 1 thread, with 8 steps and with 32: 2 rows 8.3 and 22.0 ms; 4 rows 9.4 and
+    #     23.0 ms; 8 rows 12.8 and 27.6 ms; 12 rows 19.1 and 29.4 ms).
     # narrow_rows: maximum number of rows without panels. With more rows, each group of packed_units units is copied to
-    #     a panel of packed_chunk steps (16 rows 15.8 ms, without panels 20.7 ms; 32 rows 21.1 and 53.1 ms; 64 rows 32.9
-    #     and 116 ms).
+    #     a panel of packed_chunk steps (with panels and without: 16 rows 21.7 and 22.2 ms; 32 rows 29.9 and 54.6 ms; 64
+    #     rows 37.7 and 109 ms).
     narrow_chunk: int = 8
     narrow_rows: int = 12
     rows: int = 96                      # rows of a work-item: a whole number of tiles for every instruction set
