@@ -899,6 +899,8 @@ def _others(record: ContractionCpuRecord, nest: Contraction, schedule: Contracti
     most = numbers.packed_chunk if packs else numbers.narrow_chunk
     sizes = [1, 1, *(digit.size for digit in nest.steps)][-2:]
     runs, chunk = _even(sizes[0], max(1, most // sizes[1])), _even(sizes[1], most)
+    if schedule.to and nest.overlap:  # both of the units that share columns would add a second chunk to them
+        runs, chunk = schedule.runs, schedule.chunk
     other, words = replace(schedule, runs=runs, chunk=chunk, packed=packs), record.words
     if packs:
         words = Words.of(nest, other, context)

@@ -747,6 +747,19 @@ def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: 
 
 
 @pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
+def test_few_rows_whose_units_share_columns(target: str, device: str, tmp_path: Path) -> None:
+    """Products of few rows agree with the reference if their sums are short and the last two units share columns of the
+    result. Such a sum is not cut into chunks, because both units would add to the shared columns.
+    """
+    texts = {f"r{rows}_{steps}": dot(f"f32[{rows},{steps}]{{1,0}}", f"f32[{steps},1000]{{1,0}}", f"f32[{rows},1000]{{1,0}}", ROWS)
+             .replace("HloModule e", f"HloModule r{rows}_{steps}") for rows in (2, 3, 5, 8) for steps in (9, 24, 32)}
+    for text in texts.values():
+        for _, grid in [of for fusion in fusions(text) for of in decided(fusion, target, device)]:
+            assert isinstance(grid.loop, ContractionSchedule) and grid.loop.ahead and grid.loop.to, text
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
 def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_path: Path) -> None:
     """A depthwise convolution agrees with the reference if a row has a whole vector of columns and a second vector that
     overlaps it; both are read in place from the convolution's base (its input).
