@@ -84,10 +84,20 @@ def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":
         if callee in seen:
             continue
         seen.add(callee)
-        buffers.update(buffer for read, _ in reads_of(partition, callee) for buffer in [buffer_of(partition, read)]
-                       if buffer)
+        buffers.update(buffer for read, region in reads_of(partition, callee) if not _is_never_run(region)
+                       for buffer in [buffer_of(partition, read)] if buffer)
         waiting += [e.callee for r in regions(callee.body) for e in r.entries if e.callee is not None]
     return sorted(buffers)
+
+
+def _is_never_run(region: Region) -> bool:
+    """Return true if the region, or a region around it, is a guard whose condition never holds."""
+    inside: "Optional[Region]" = region
+    while inside is not None:
+        if inside.kind == "guard" and inside.map == EMPTY:
+            return True
+        inside = inside.parent
+    return False
 
 
 def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":

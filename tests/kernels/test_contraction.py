@@ -1163,6 +1163,14 @@ def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
           tmp_path, part)
 
 
+def test_padding_alone_reads_nothing() -> None:
+    """The kernel of a convolution that computes with nothing but padding has no argument besides its result."""
+    (fusion,) = fusions(NAMED["padding_alone"][1])
+    for target, device in (("c", "cpu"), ("opencl", "pocl-cpu"), ("cuda", "sm_80")):
+        (kernel,) = target_file(fusion, target, device).kernels
+        assert [argument.buffer.pointer for argument in kernel.arguments] == ["r0"], target
+
+
 def test_a_long_sum_is_a_tree(tmp_path: Path) -> None:
     """Long sums are added as a tree, so the error stays small. In plain order, 2^19 terms of 0.1 in f32 would be off by
     about 1 %.
