@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.hlo import dtypes
-from gen.hlo.graph import Computation, Instruction, array_shape, root_of, tuple_shape
+from gen.hlo.graph import Computation, Instruction, Shape, array_shape, root_of, tuple_shape
 
 
 @dataclass(frozen=True)
@@ -151,3 +151,31 @@ def _alike(a: Instruction, b: Instruction, distance: int, known: "Dict[Tuple[int
             known[at] = facts[0] == facts[1] and all(_alike(x, y, distance, known)
                                                      for x, y in zip(a.operands, b.operands))
     return known[at]
+
+
+def reads_nan_bits(computation: Computation) -> bool:
+    """Return true if an op of a computation distinguishes NaNs by their bits: a bitcast-convert of floats, a topk, or a
+    comparison by TOTALORDER whose operands may have different NaNs.
+    """
+    for i in computation.instructions:
+        if not any(may_be_nan(operand.shape) for operand in i.operands):
+            continue
+        if i.opcode in ("bitcast-convert", "topk"):
+            return True
+        if i.attributes.get("type") == "TOTALORDER" and not all(map(_has_one_nan, i.operands)):
+            return True
+    return any(map(reads_nan_bits, (called for i in computation.instructions for called in i.called)))
+
+
+def may_be_nan(shape: Shape) -> bool:
+    """Return true if the elements of an array may be NaN; false for a tuple."""
+    return shape.dtype in dtypes.TABLE and dtypes.TABLE[shape.dtype].kind in ("float", "complex")
+
+
+def _has_one_nan(value: Instruction) -> bool:
+    """Return true if an op replaces every NaN by one constant, as JAX's sorts do: select(x != x, constant, x)."""
+    if value.opcode != "select":
+        return False
+    test, constant, x = value.operands
+    return (test.opcode == "compare" and test.attributes["direction"] == "NE" and constant.opcode == "constant"
+            and all(side is x for side in test.operands))

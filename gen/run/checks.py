@@ -154,6 +154,10 @@ def _checked(fusions: Sequence[Built], target: str, options: Options, round_seco
                 if event.get("cut"):
                     options.say(f"{built.name}: a loop was ended early in {event['cut']:.0f} of "
                                 f"{counted(int(event['rounds']), 'round')}: these compare calls, not results")
+                if event.get("nan_bits"):
+                    options.say(f"{built.name}: the bits of a computed NaN decide results in "
+                                f"{event['nan_bits']:.0f} of {counted(int(event['rounds']), 'round')}: these compare "
+                                "calls, not results")
                 results[number] = _results(built, calls, event, device, options.excess_precision)
                 calls = []
                 said = [line for line in answer.errors.splitlines() if _named_in(line, fusions) is built]

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 from gen import bounds, child, jobs, manifest as manifests, pipeline
 from gen.emit.templates import environment
 from gen.hlo import Computation, Fusion, dtypes
+from gen.hlo.order import may_be_nan, reads_nan_bits
 from gen.program.ir import Call, Program, all_trips
 from gen.program.parts import parts_of
 from gen.program.limits import is_limited, unlimited
@@ -219,7 +220,7 @@ class Compared:
     """The way in which a program is compared: with a reference and an error bound, or by a proof that replaces both.
 
     traced: the name of the program that makes the calls in `calls` and returns all their results
-    limited, cut: see gen/run/harness/fusion.h
+    limited, cut, nan_bits: see gen/run/harness/fusion.h
     """
 
     reference: bool = False
@@ -230,6 +231,7 @@ class Compared:
     calls: Sequence[ComparedCall] = ()
     limited: int = 0
     cut: int = 0
+    nan_bits: Sequence[int] = ()
 
 
 def given_params(manifest: Manifest, folder: Path) -> List[Dict[str, Any]]:
@@ -325,7 +327,10 @@ def _compared_calls(built: Built) -> Compared:
                           [f"{{{place[array][0]}, {place[array][1]}u}}" if array else "{NO_ARRAY, 0}"
                            for array in each.operands], [-1 - place[array][0] for array in each.results],
                           -1 - place[each.done][0] if each.done else -1) for each in seen]
-    compared = Compared(fusions=fusions, calls=calls)
+    by_bits = {array for each in seen if reads_nan_bits(each.fusion.computation) for array in each.operands
+               if array and may_be_nan(array.shape)}
+    compared = Compared(fusions=fusions, calls=calls,
+                        nan_bits=[n for n, array in enumerate(trace.program.results) if array in by_bits])
     if trace.cut is not None:
         least = ITERATIONS if "c" in built.manifest["targets"] else LAUNCHED_ITERATIONS
         most = max([least, *(trips + 1 for trips in all_trips(built.program.body))])

@@ -7,7 +7,7 @@
 
 /* MOST_BUFFERS: maximum number of parameters and results together. MOST_INDEX: maximum number of components of an
  * index. */
-enum { SETT_FUSION_ABI = 11, MOST_BUFFERS = 8192, MOST_INDEX = 8 };
+enum { SETT_FUSION_ABI = 12, MOST_BUFFERS = 8192, MOST_INDEX = 8 };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -89,6 +89,9 @@ struct sett_fusion {
    * the limit has ended a loop. */
   unsigned limited;
   int cut;
+  /* The numbers of the results of a traced program that a call reads and whose NaNs it distinguishes by their bits. */
+  const int *nan_bits;
+  int nan_bits_count;
 
   /* The functions of the target; they return the runtime's error codes. create returns an object even if it fails, so
    * that its build log can be read. Arguments context, device, queue: in OpenCL cl_context, cl_device_id,
