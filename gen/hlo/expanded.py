@@ -9,6 +9,7 @@ from gen.hlo import one_device
 from gen.hlo.batch_norm import batch_norm
 from gen.hlo.expansion import Expander, expand
 from gen.hlo.graph import Instruction, Module
+from gen.hlo.packed_sort import is_packed_sort, packed_sort
 from gen.hlo.random_bits import random_bits
 from gen.hlo.tokens import without_tokens
 
@@ -24,5 +25,5 @@ def expanded(module: Module) -> None:
 
 
 def _in_place(x: Expander, instruction: Instruction) -> Optional[Instruction]:
-    rule = RULES.get(instruction.opcode)
+    rule = packed_sort if is_packed_sort(instruction) else RULES.get(instruction.opcode)
     return x.call(rule) if rule else None

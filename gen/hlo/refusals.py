@@ -188,17 +188,14 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
-    """Return the refusal of a sort or a topk, if any: elements must be whole bytes at constant distances, and indices
-    in a row must fit 31 bits.
+    """Return the refusal of a sort or a topk, if any: elements must be at constant distances, and indices in a row must
+    fit 31 bits.
     """
     of = instruction.operands[0].shape
     for leaf in [*(operand.shape for operand in instruction.operands), *instruction.shape.leaves()]:
         if leaf.tiled:
             return Refusal(f": expected arrays in layouts without tiles, found {leaf.text}",
                            "copy to a layout without tiles before it, and back after it")
-        if leaf.dtype in dtypes.PACKED:
-            return Refusal(f": expected elements of whole bytes, found {leaf.text}",
-                           "convert to a wider type before it, and back after it")
     if instruction.opcode == "topk" and dtypes.is_complex(of.dtype):
         return Refusal(f": expected real numbers, found {of.dtype}", "sort by the parts of the numbers, and slice")
     size = of.dims[instruction.attributes["dimensions"][0] if instruction.opcode == "sort" else -1]

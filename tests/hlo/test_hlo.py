@@ -410,7 +410,6 @@ class Unsupported(unittest.TestCase):
             ("f32[4] all-reduce-start(p), replica_groups={}, to_apply=add", "'all-reduce-start' is between devices"),
             ("u32[] partition-id()", "'partition-id' is the number of one of several devices"),
             ("f32[4] custom-call(p), custom_call_target=\"cu\"", "'custom-call' calls \"cu\", code from elsewhere; instead, write ops of HLO, or cut the module"),
-            ("s4[4] sort(n), dimensions={0}, to_apply=small", "'sort': expected elements of whole bytes, found s4[4]{0}; instead, convert to a wider type"),
             ("(c64[2], s32[2]) topk(i), k=2", "'topk': expected real numbers, found c64"),
             ("f32[4] rng(z, z), distribution=rng_uniform", "'rng' draws from a hidden state; instead, pass the numbers as a parameter"),
             ("token[] after-all()", "'after-all' only orders other ops; instead, leave it and its token out"),
@@ -418,10 +417,9 @@ class Unsupported(unittest.TestCase):
             ("(f32[4], f32[4], u32[]) copy-start(p)", "'copy-start' is half of an op that runs beside others; instead, write 'copy' itself"),
         ]
         before = ADD + "same {\n p = f32[4] parameter(0)\n}\ntest {\n p = f32[4] parameter(0)\n q = pred[] constant(true)\n}\n" \
-            "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = pred[] compare(a, b), direction=LT\n}\n" \
-            "small {\n a = s4[] parameter(0)\n b = s4[] parameter(1)\n c = pred[] compare(a, b), direction=LT\n}\n"
+            "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = pred[] compare(a, b), direction=LT\n}\n"
         given = [" p = f32[4] parameter(0)", " q = pred[] parameter(1)", " a = f32[2,2] parameter(2)", " z = f32[] parameter(3)", " s = u64[2] parameter(4)",
-                 " n = s4[4] parameter(5)", " i = c64[4] parameter(6)"]
+                 " i = c64[4] parameter(5)"]
         for line, want in table:
             said = self.reason(*given, " ROOT r = " + line, before=before)
             self.assertRegex(said, r"^\d+:7: " + re.escape(want), line)

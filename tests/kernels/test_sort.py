@@ -455,6 +455,44 @@ ENTRY e {
     assert got == [struct.pack("3f", 7, 5, 5), struct.pack("3i", 4, 1, 2)]
 
 
+PACKED = """HloModule m
+less { a = s4[] parameter(0)  b = s4[] parameter(1)  x = f32[] parameter(2)  y = f32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT }
+odd_first { a = u4[] parameter(0)  b = u4[] parameter(1)  one = u4[] constant(1)  x = u4[] and(a, one)  y = u4[] and(b, one)
+  ROOT r = pred[] compare(x, y), direction=GT }
+ENTRY e {
+  x = s4[7] parameter(0)
+  y = f32[7] parameter(1)
+  u = u4[7] parameter(2)
+  w = s2[1,7] parameter(3)
+  s = (s4[7], f32[7]) sort(x, y), dimensions={0}, to_apply=less, is_stable=true
+  keys = s4[7] get-tuple-element(s), index=0
+  values = f32[7] get-tuple-element(s), index=1
+  odd = u4[7] sort(u), dimensions={0}, to_apply=odd_first, is_stable=true
+  t = (s2[1,3], s32[1,3]) topk(w), k=3, largest=true
+  top = s2[1,3] get-tuple-element(t), index=0
+  places = s32[1,3] get-tuple-element(t), index=1
+  ROOT r = (s4[7], f32[7], u4[7], s2[1,3], s32[1,3]) tuple(keys, values, odd, top, places)
+}
+"""
+
+
+def packed(elements: Sequence[int], bits: int) -> bytes:
+    """Return elements of 2 or 4 bits as bytes, the first element in the low bits."""
+    whole = sum((x & (1 << bits) - 1) << bits * n for n, x in enumerate(elements))
+    return whole.to_bytes((len(elements) * bits + 7) // 8, "little")
+
+
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
+def test_packed(target: str, tmp_path: Path) -> None:
+    """Packed elements are sorted as wider ones, also if the comparator computes with them."""
+    x, y, u, w = [3, -8, 7, -1, -8, 0, 3], [float(n) for n in range(7)], [4, 7, 15, 0, 9, 2, 1], [-1, 0, -2, 1, 0, 1, -2]
+    got = gen_run.run(PACKED, [packed(x, 4), struct.pack("7f", *y), packed(u, 4), packed(w, 2)], target, tmp_path)
+    order_of = sorted(range(7), key=lambda n: x[n])
+    assert got == [packed([x[n] for n in order_of], 4), struct.pack("7f", *(y[n] for n in order_of)),
+                   packed([7, 15, 9, 1, 4, 0, 2], 4), packed([1, 1, 0], 2), struct.pack("3i", 3, 5, 1)]
+
+
 @pytest.mark.parametrize("config", ['{"aggregate_to_topk":"false","reduction_dim":"1","top_k":"3"}',
                                     "{is_fallback = true, reduction_dim = 1 : i64, top_k = 3 : i64}"])
 def test_approximate_topk(config: str, tmp_path: Path) -> None:
