@@ -81,8 +81,9 @@ ALLOWED DIFFERENCES
   * Calls of LAPACK's routines allow any value. A function `NAME_holds` in the same file tests instead, in wider
     precision, whether the results fulfil the routine's promise: residuals of at most 64 n u |A|, orthonormal vectors,
     zero triangles, the order of values. It cannot judge a matrix with a nonzero element outside [2^-24, 2^24].
-  * while is exact if its operands and each iteration are exact, with sums in the reference's order; else any value is
-    allowed. Kernels contain no other loops (gen/plan/element_loops.py).
+  * while and conditional have the intervals of the computations that the reference calls, with sums in the reference's
+    order (control.py). If the condition of a loop or the index of a branch may differ, any value is allowed. Kernels
+    contain no other loops (gen/plan/element_loops.py).
   * bitcast-convert and TOTALORDER read the bits of a NaN. If arithmetic produced the NaN, its bits are not specified,
     and the result may have any value.
   * Two uses of a value count as independent intervals, except in multiply(x, x) and compare(x, x).

@@ -4,9 +4,9 @@ the ops for which any value is allowed.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from gen.bounds import control, following, moves, products, reductions, sorts
 from gen.bounds.following import Bounds
@@ -21,11 +21,11 @@ from gen.statements import Assign, Call, Statement
 from gen.hlo import Computation, Instruction
 from gen.hlo.opcodes import MATRIX_OPS
 from gen.reference.assembly import assemble, File, Function
-from gen.reference.computation import Pointers, Result, walked
+from gen.reference.computation import Follow, Pointers, Result, walk, walked
 from gen.reference.library import functions, VALUES
 from gen.reference.loops import indices_of, loops_over, position_of, room_of, strides_of
 from gen.reference.types import FLOATS, SMALL, to_double
-from gen.reference.values import Argument, Array
+from gen.reference.values import Argument, Array, Value
 
 # by opcode, the function that sets the intervals of an op's results; opcodes that are missing here are elementwise
 OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] = {
@@ -49,18 +49,18 @@ class Bounded(NamedTuple):
 
 def bounded(computation: Computation, options: Options, pointers: Pointers = None) -> Bounded:
     b = Bounds(options)
+    return Bounded(b, walked(b.e, computation, _follow(b), pointers))
 
-    def exact(called: Computation) -> bool:
-        # a kernel that contains a loop does not reorder sums
-        inner = bounded(called, replace(options, reassociate=False))
-        return inner.bounds.exact(*(result.array for result in inner.results))
 
-    def follow(i: Instruction, x: List[Array], outs: List[Array]) -> None:
-        if i.opcode in ("while", "conditional"):
-            control.calling(exact, b, i, x, outs)
-        else:
-            OPS.get(i.opcode, following.elementwise)(b, i, x, outs)
-    return Bounded(b, walked(b.e, computation, follow, pointers))
+def _walk(b: Bounds, computation: Computation, arguments: Sequence[Value]) -> Value:
+    return walk(b.e, computation, arguments, _follow(b))
+
+
+def _follow(b: Bounds) -> Follow:
+    return lambda i, x, outs: OPS.get(i.opcode, following.elementwise)(b, i, x, outs)
+
+
+OPS.update({"while": partial(control.loop, _walk), "conditional": partial(control.branch, _walk)})
 
 
 def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Sequence
+from typing import Dict, FrozenSet, List, NamedTuple, Sequence, Tuple
 
 from gen.bounds.intervals import Intervals, keeps_bits
 from gen.bounds.types import full_range, interval_of, kind_of, Known, Options, Ranged
@@ -13,14 +13,24 @@ from gen.reference.loops import Index, indices_of, loops_over, position_of, stri
 from gen.reference.values import Array, Scalar
 
 
+class Called(NamedTuple):
+    """The bound of a computation that a loop or a branch calls, and the arrays of the computation's results."""
+
+    bounds: "Bounds"
+    results: List[Array]
+
+
 class Bounds:
     """A bound under construction: the reference's steps, and what is known about its arrays.
 
     unknown: reasons, in words, why any value is allowed
+    called: the computations that loops and branches call. The key also has the indices of the parameters that are not
+        exact.
     """
 
     def __init__(self, options: Options) -> None:
         self.e, self.options = Emitter(), options
+        self.called: Dict[Tuple[Computation, FrozenSet[int]], Called] = {}
         self.known: Dict[Array, Known] = {}
         self.unknown: List[str] = []
         self.of_points: Dict[Array, Array] = {}

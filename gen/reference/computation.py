@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen.statements import Assign
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
@@ -11,6 +11,7 @@ from gen.hlo.graph import root_of
 from gen.hlo.opcodes import MATRIX_OPS
 from gen.reference import control, elementwise, indexed, moves, products, reductions, sorts
 from gen.reference.complex_numbers import real_computation
+from gen.reference.control import regrouped
 from gen.reference.elements import cut
 from gen.reference.emitter import Emitter, number_of, reachable
 from gen.reference.lapack import lapack
@@ -136,7 +137,3 @@ def parameter_arrays(e: Emitter, parameter: Instruction, shape: Shape, given: Ar
                [memory])
         arrays.append(out)
     return arrays
-
-
-def regrouped(shape: Shape, leaves: Iterator[Array]) -> Value:
-    return next(leaves) if shape.kind == "array" else [regrouped(child, leaves) for child in shape.children]

@@ -7,6 +7,7 @@ It returns 0, or 1 if there is not enough memory.
 
 from __future__ import annotations
 
+import itertools
 from typing import Callable, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
 from gen.statements import Call
@@ -29,21 +30,21 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
     """Add a while. Its state has two copies: an iteration reads one and writes the other. A value that the body returns
     unchanged remains in the array from before the loop.
     """
-    same = _handed_on(i.called[1])
-    condition, body = _function(walk, e, i.called[0]), _function(walk, e, i.called[1], same)
+    same = handed_on(i.called[1])
+    condition, body = function(walk, e, i.called[0]), function(walk, e, i.called[1], same)
     state, after = list(x), []      # type: List[Array], List[Optional[Array]]
     for n, array in enumerate(x):
         if n not in same:
             state[n] = e.array(f"{i.name}_{n}", array.dtype, array.dims)
         after.append(None if n in same else e.array(f"{i.name}_{n}_next", array.dtype, array.dims))
-    lines = statements("while", condition=condition, body=body, state=_params(state), after=_results(after),
-                       begin=[_copied(to, of) for of, to in zip(x, state) if to is not of],
-                       next=[_copied(to, of) for of, to in zip(after, state) if of])
+    lines = statements("while", condition=condition, body=body, state=params(state), after=results_of(after),
+                       begin=[copied(to, of) for of, to in zip(x, state) if to is not of],
+                       next=[copied(to, of) for of, to in zip(after, state) if of])
     e.step(f"{i.name}: while", lines, [*(to for of, to in zip(x, state) if to is not of), *filter(None, after)], x)
-    return _regrouped(i.shape, iter(state))
+    return regrouped(i.shape, iter(state))
 
 
-def _handed_on(body: Computation) -> FrozenSet[int]:
+def handed_on(body: Computation) -> FrozenSet[int]:
     """Return the indices of the leaves that a body returns unchanged."""
     real = real_computation(body)
     leaves = [Leaf(parameter, n) for parameter in real.parameters for n in range(len(parameter.shape.leaves()))]
@@ -52,41 +53,45 @@ def _handed_on(body: Computation) -> FrozenSet[int]:
 
 def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
     """Add a conditional."""
-    arms = [_function(walk, e, called) for called in i.called]
+    arms = [function(walk, e, called) for called in i.called]
     results = [e.array(f"{i.name}_{n}", leaf.dtype, leaf.dims) for n, leaf in enumerate(i.shape.leaves())]
-    counts = i.attributes.get("counts") or [len(o.shape.leaves()) for o in i.operands[1:]]
-    selector, at = x[0], 1
+    selector = x[0]
     lines = [f"switch ({'!' * (selector.dtype == 'pred')}{selector}[0]) {{"]
-    for number, (arm, count) in enumerate(zip(arms, counts)):
-        given = x[at:at + count]
-        at += count
+    for number, (arm, given) in enumerate(zip(arms, arms_of(i, x))):
         lines += statements("case", label="default:" if number == len(arms) - 1 else f"case {number}:", arm=arm,
-                            given=_params(given), results=_results(results))
+                            given=params(given), results=results_of(results))
     e.step(f"{i.name}: conditional", [*lines, "}"], results, x)
-    return _regrouped(i.shape, iter(results))
+    return regrouped(i.shape, iter(results))
 
 
-def _regrouped(shape: Shape, leaves: "Iterator[Array]") -> Value:
-    return next(leaves) if shape.kind == "array" else [_regrouped(child, leaves) for child in shape.children]
+def arms_of(i: Instruction, x: List[Array]) -> List[List[Array]]:
+    """Return the arguments of each arm of a conditional."""
+    counts = i.attributes.get("counts") or [len(o.shape.leaves()) for o in i.operands[1:]]
+    ends = list(itertools.accumulate(counts, initial=1))
+    return [x[begin:end] for begin, end in zip(ends, ends[1:])]
 
 
-def _copied(to: Array, of: Array) -> Call:
+def regrouped(shape: Shape, leaves: "Iterator[Array]") -> Value:
+    return next(leaves) if shape.kind == "array" else [regrouped(child, leaves) for child in shape.children]
+
+
+def copied(to: Array, of: Array) -> Call:
     return Call("memcpy", str(to), str(of), size_of(of))
 
 
-def _params(arrays: "Sequence[Array]") -> str:
+def params(arrays: "Sequence[Array]") -> str:
     return f"(const void *const[]){{{', '.join(map(str, arrays)) or 'NULL'}}}"
 
 
-def _results(arrays: "Sequence[Optional[Array]]") -> str:
+def results_of(arrays: "Sequence[Optional[Array]]") -> str:
     return f"(void *const[]){{{', '.join(str(array or 'NULL') for array in arrays) or 'NULL'}}}"
 
 
-def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
+def function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
     """Return the name of the C function of a computation, and record that the current step calls it. unwritten: the
     indices of the results that the function does not write.
     """
-    known, key = e.functions, (id(called), unwritten)
+    known, key = e.functions, (called, unwritten)
     if key not in known:
         name = known[key] = unique(f"do_{c_identifier(called.name)}", {*known.values()})
         e.bodies[name] = _text(walk, e, called, name, unwritten)
@@ -108,13 +113,13 @@ def _text(walk: Walk, e: Emitter, called: Computation, name: str, unwritten: Fro
         for leaf in parameter.shape.leaves():
             leaves.append(inner.array(f"{parameter.name}_{number}", leaf.dtype, leaf.dims, Argument("params", number)))
             number += 1
-        arguments.append(_regrouped(parameter.shape, iter(leaves)))
+        arguments.append(regrouped(parameter.shape, iter(leaves)))
     results = []
     for number, array in enumerate(leaves_of(walk(inner, real, arguments))):
         if number in unwritten:
             continue
         out = inner.array(f"result_{number}", array.dtype, array.dims, Argument("results", number))
-        inner.step(f"result {number}", [_copied(out, array)], [out], [array])
+        inner.step(f"result {number}", [copied(out, array)], [out], [array])
         results.append(out)
     steps = needed_steps(inner.steps, results)
     texts = {key: text for step in steps for key, text in step.calls.items()}

@@ -32,7 +32,7 @@ class Emitter:
         self.names: Set[str] = set()
         # The computations that loops and branches call, as C functions. functions: their names. bodies: for each name,
         # the texts of the function and of all functions that it calls.
-        self.functions: Dict[Tuple[int, FrozenSet[int]], str] = {}
+        self.functions: Dict[Tuple[Computation, FrozenSet[int]], str] = {}
         self.bodies: Dict[str, Dict[str, str]] = {}
         # for the current step: the functions that it calls, and the constants that its computations on scalars read
         self.call, self.touched = Calls(), []  # type: Calls, List[Array]
