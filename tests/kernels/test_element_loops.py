@@ -571,6 +571,55 @@ def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:
         assert result.status == "PASS" and not result.max_abs and not result.unbounded, result.line()
 
 
+def swung() -> str:
+    """Return a loop with a sine, an exponential and a division: a pendulum whose friction grows with its speed."""
+    body = NEXT + """  hundredth = f32[] constant(0.01)
+  small = f32[70] broadcast(hundredth), dimensions={}
+  pull = f32[70] sine(s1)
+  away = f32[70] exponential(s2)
+  slower = f32[70] divide(s2, away)
+  change = f32[70] add(pull, slower)
+  push = f32[70] multiply(change, small)
+  speed = f32[70] subtract(s2, push)
+  turn = f32[70] multiply(speed, small)
+  angle = f32[70] add(s1, turn)"""
+    return text_of(["s32[]", "f32[70]", "f32[70]"], "i, q, p", body, "next, angle, speed", counted(12),
+                   "  q = f32[70] parameter(0)\n  p = f32[70] parameter(1)\n  i = s32[] constant(0)", "w1, w2")
+
+
+def kept_longer() -> str:
+    """Return a loop that each element leaves at its own step. The step is counted exactly, beside values with errors."""
+    body = NEXT + """  goes = pred[70] compare(s1, s3), direction=LT
+  ones = s32[70] broadcast(one), dimensions={}
+  count = s32[70] add(s1, ones)
+  counted = s32[70] select(goes, count, s1)
+  log = f32[70] log-plus-one(s2)
+  value = f32[70] select(goes, log, s2)"""
+    condition = """  goes = pred[70] compare(s1, s3), direction=LT
+  f = pred[] constant(false)
+  ROOT more = pred[] reduce(goes, f), dimensions={0}, to_apply=either"""
+    return text_of(["s32[]", "s32[70]", "f32[70]", "s32[70]"], "i, n, x, most", body, "next, counted, value, s3", condition,
+                   "  n = s32[70] parameter(0)\n  x = f32[70] parameter(1)\n  most = s32[70] parameter(2)\n  i = s32[] constant(0)", "w1, w2")
+
+
+INEXACT = {"swung": swung(), "kept_longer": kept_longer()}
+
+
+@pytest.mark.parametrize("target, device", marked(ON))
+def test_values_with_errors(target: str, device: str, tmp_path: Path) -> None:
+    """A loop whose ops have errors is one call, if its number of steps is exact. `gen check` passes, and compares most
+    values.
+    """
+    options = run.Options(rounds=2, schedule=device)
+    device_or_skip(target, options)
+    for name, text in INEXACT.items():
+        of = program(text, name)
+        assert [type(node) for node in of.body] == [Call], name
+        built = run.build(of, tmp_path / name, target, options)
+        (result,) = run.check_built([built], target, options)
+        assert result.status == "PASS" and result.compared > result.unbounded, result.line()
+
+
 @pytest.mark.parametrize("name, rows", [("newton_few", 10), ("logistic_map_even", 4), ("vectors_few", 3), ("few_steps", 1)])
 def test_runs_together(name: str, rows: int) -> None:
     """A loop of many iterations computes several vectors per step, or all elements if there are only a few. A loop of
@@ -596,6 +645,7 @@ ANY = """  t = f32[] constant(9)
 """
 ASKS = ANY + """  f = pred[] constant(false)
   ROOT more = pred[] reduce(goes, f), dimensions={0}, to_apply=either"""
+GOES = ANY.replace("compare(s1, ts)", "compare(sine, ts)").replace("  goes", "  sine = f32[64] sine(s1)\n  goes")
 REFUSED = {
     "a neighbour": (simple("""  low = f32[1] slice(s1), slice={[0:1]}
   high = f32[63] slice(s1), slice={[1:64]}
@@ -610,7 +660,11 @@ REFUSED = {
                      "  x = f32[64] subtract(s1, b)"), "r combines elements"),
     "a carried sum": (simple("  z = f32[] constant(0)\n  r = f32[] reduce(s1, z), dimensions={0}, to_apply=sum\n  b = f32[64] broadcast(s2), dimensions={}\n"
                              "  x = f32[64] subtract(s1, b)", ends="next, x, r", more=["f32[]"]), "r combines elements"),
-    "a function with an error": (simple("  x = f32[64] exponential(s1)"), "x, a exponential, is not exact"),
+    "a predicate with an error": (simple(GOES + "  e = f32[64] exponential(s1)\n  x = f32[64] select(goes, e, s1)",
+                                         GOES + "  f = pred[] constant(false)\n  ROOT more = pred[] reduce(goes, f), dimensions={0}, to_apply=either"),
+                                  "the number of steps depends on sine, which is not exact"),
+    "an indirect predicate with an error": (simple(ANY + "  e = f32[64] exponential(s1)\n  x = f32[64] select(goes, e, s1)", ASKS),
+                                            "the number of steps depends on exponential, which is not exact"),
     "a choice by another predicate": (simple(ANY.replace("LT", "LE") + "  d = f32[64] add(s1, ts)\n  x = f32[64] select(goes, d, s1)", ASKS),
                                       "a finished element does not keep its values"),
     "a finished element that goes on": (simple(ANY + "  x = f32[64] add(s1, ts)", ASKS), "a finished element does not keep its values"),
