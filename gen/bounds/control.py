@@ -56,7 +56,8 @@ def loop(walk: Walk, b: Bounds, i: Instruction, x: List[Array], outs: List[Array
     starts = {n: b.points(x[n]) for n in sorted(wide)}
     ends = {n: b.ranges(i, outs[n], outs[n].dtype not in FLOATS) if n in varied else starts[n] for n in sorted(wide)}
     state = [array if n in same else b.e.array(f"{i.name}_{n}", array.dtype, array.dims) for n, array in enumerate(x)]
-    after = [None if n in same else b.e.array(f"{i.name}_{n}_next", array.dtype, array.dims) for n, array in enumerate(x)]
+    after = [None if n in same else b.e.array(f"{i.name}_{n}_next", array.dtype, array.dims)
+             for n, array in enumerate(x)]
     later = [b.e.array(f"{i.name}_{n}_next", kind_of(x[n].dtype), x[n].dims) for n in varied]
     pairs = [*zip(x, state), *((starts[n], ends[n]) for n in varied)]
     turned = [*zip(after, state), *zip(later, (ends[n] for n in varied))]
@@ -72,7 +73,8 @@ def loop(walk: Walk, b: Bounds, i: Instruction, x: List[Array], outs: List[Array
 def branch(walk: Walk, b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     """Set the bounds of a conditional. If the index of the branch is not exact, the results may have any value."""
     if not b.exact(x[0]):
-        b.decided(i, outs, [out.dtype not in FLOATS for out in outs], False, f"rounding may decide the branch of {i.name}")
+        b.decided(i, outs, [out.dtype not in FLOATS for out in outs], False,
+                  f"rounding may decide the branch of {i.name}")
         return
     given, arms, wides = arms_of(i, x), [], []
     for called, arrays in zip(i.called, given):
@@ -104,8 +106,8 @@ def _called(walk: Walk, b: Bounds, called: Computation, wide: FrozenSet[int]) ->
         arrays = [inner.e.array(f"{name}_{n}", leaf.dtype, leaf.dims, Argument("params", n))
                   for n, (name, leaf) in enumerate(leaves)]
         for number, n in enumerate(sorted(wide), len(arrays)):
-            given = Argument("params", number)
-            inner.known[arrays[n]] = Known(inner.e.array(arrays[n].name, kind_of(arrays[n].dtype), arrays[n].dims, given))
+            of, given = arrays[n], Argument("params", number)
+            inner.known[of] = Known(inner.e.array(of.name, kind_of(of.dtype), of.dims, given))
         rest = iter(arrays)
         results = leaves_of(walk(inner, real, [regrouped(parameter.shape, rest) for parameter in real.parameters]))
         b.called[key] = Called(inner, results)
