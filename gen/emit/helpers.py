@@ -101,6 +101,11 @@ class Helpers:
             return self._of_registers(name, f"u{width}", lanes, register_tiles.interleave, width, rows, inverse)
         return self._of_registers(name, f"u{width}", lanes, register_tiles.spread, width, lanes, rows, inverse)
 
+    def need_parts(self, kind: str) -> None:
+        """Add the type parts_KIND and its functions to the file. kind: a vector type of 16 floats."""
+        self.texts.setdefault("tiles", register_tiles.prelude())
+        self.texts.setdefault(f"parts_{kind}", macro("parts/reduction_cpu.j2", "parts_of", kind=kind))
+
     def shuffle(self, name: str, dtype: str, lanes: int, picks: "Sequence[int]", two: bool = True,
                 lane: str = "") -> str:
         """Return the name of a function that picks lanes of one register or of two."""

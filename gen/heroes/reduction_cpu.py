@@ -58,6 +58,8 @@ class SweepSchedule(Schedule):
     burst: number of cache lines that are prefetched together.
     rows_together: in a block of columns, the number of rows that are folded into one group of accumulators before the
         next group.
+    simple: true if the reduction is one sum of floats. Its steps have so few instructions that they need no prefetches
+        on processors whose hardware prefetchers are enough for a copy.
     """
 
     lanes: int = LANES
@@ -68,6 +70,10 @@ class SweepSchedule(Schedule):
     blocked: bool = False
     burst: int = 0
     rows_together: int = 1
+    simple: bool = False
+
+    def prefetches(self) -> "List[Tuple[str, int]]":
+        return [("SUM_" * self.simple + level, distance) for level, distance in super().prefetches()]
 
     @property
     def registers(self) -> int:
@@ -180,7 +186,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
                 items = -(-per_stream // chunks) * outer
                 return SweepSchedule(threads if items >= device.group_items * threads else 1, chunks, vec,
                                      interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
-                                     burst=numbers.prefetch_burst, kind="rows", rows=LANES)
+                                     burst=numbers.prefetch_burst, kind="rows", rows=LANES, simple=_is_sum(nest))
         lane = size
         below = 1
     elif sizes[minor] >= LANES and not _periodic(device, digits):
@@ -245,7 +251,19 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     if streams > 1 and count * per != steps:
         per = steps // count
     return SweepSchedule(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
-                         burst=numbers.prefetch_burst, parts=count, per_part=per)
+                         burst=numbers.prefetch_burst, parts=count, per_part=per, simple=_is_sum(nest))
+
+
+def _is_sum(nest: Reduction) -> bool:
+    """Return true if the nest is one sum of floats."""
+    return len(nest.heroes) == 1 and are_sums(nest)
+
+
+def are_sums(nest: Reduction) -> bool:
+    """Return true if all reduce ops of the nest are sums of floats."""
+    roots = [hero.attributes["to_apply"].root for hero in nest.heroes]
+    return all(root.opcode == "add" and root.shape.dtype in FLOATS
+               and all(o.opcode == "parameter" for o in root.operands) for root in roots)
 
 
 def _column_block(device: Device, most: int, size: int) -> int:
@@ -283,6 +301,7 @@ class Accumulator:
     element: type of a lane.
     start: the initial value of a register.
     even, odd: C functions that return the even and the odd lanes of two registers ("": lanes are not folded in pairs).
+    parts: type of the accumulators that the steps of a row change. If it is not `type`, it has the parts of a register.
     """
 
     id: str
@@ -292,6 +311,15 @@ class Accumulator:
     start: str
     even: str = ""
     odd: str = ""
+    parts: str = ""
+
+    def whole(self, text: str) -> str:
+        """Return the C text of the register whose parts are `text`."""
+        return text if self.parts == self.type else f"whole_{self.type}({text})"
+
+    def cut(self, text: str) -> str:
+        """Return the C text of the parts of the register `text`."""
+        return text if self.parts == self.type else f"parts_of_{self.type}({text})"
 
 
 @dataclass(frozen=True)
@@ -309,7 +337,7 @@ class Flags:
 @dataclass(frozen=True)
 class Reduce:
     """A reduce op. combine(into, a, b, lanes): the C lines of into = f(a, b), for values of `lanes` lanes. A {} in a
-    name stands for the id of each accumulator.
+    name stands for the id of each accumulator. combine(.., parts=True): into, a and b have type `parts`.
     """
 
     accumulators: List[Accumulator]
@@ -429,7 +457,9 @@ class RowsRecord(ReductionCpuRecord):
     """The record that templates/kernels/reduction_cpu_rows.j2 prints. Several streams, which are groups of rows far
     apart in memory, are computed at the same time.
 
-    streams, vec: number of streams, and number of registers of each stream.
+    streams: number of streams.
+    vec: number of registers of each stream, as C text.
+    sums: the value of the constant SUMS: the number of registers of each stream, as C text ("": `vec` is a number).
     first: C text of the index of a stream's first register.
     stream: C text of the stream's index.
     total: C text of the index of a row's total among the totals of all streams.
@@ -439,7 +469,8 @@ class RowsRecord(ReductionCpuRecord):
     blocks: Blocks
     digits: List[Digit]
     streams: int
-    vec: int
+    vec: str
+    sums: str
     first: str
     stream: str
     total: str
@@ -657,15 +688,42 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     def accumulator(self, h: int, k: int, lanes: int, pairs: bool) -> Accumulator:
         dtype, start = self.types_of(h)[k], self.start(h, k)
         even, odd = (self.shuffle(which, dtype) if pairs else "" for which in (0, 1))
-        return Accumulator(self.name(h, k, ""), dtype, self.d.register(dtype, lanes), self.d.register(dtype),
-                           self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd)
+        kind = self.d.register(dtype, lanes)
+        return Accumulator(self.name(h, k, ""), dtype, kind, self.d.register(dtype),
+                           self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd, self.parts_type(kind))
 
-    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
-        """Return the C lines of into = f(a, b). A {} in a text stands for the id of each accumulator of reduce op h."""
-        body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.types_of(h)))]
-        before, x = ([side.format(number) for number in ids] for side in (a, b))
+    def parts_type(self, kind: str) -> str:
+        """Return the type of the accumulators that the steps of a row change. kind: type of a register.
+
+        In C, an accumulator of a sum is divided into the two parts that fit the vectors of AVX. gcc keeps the parts in
+        registers, but stores a wider vector after each step, in pieces of 16 bytes (f32[4096,4096], AVX2: 1.2 times as
+        fast in parts).
+        """
+        if not (self.sweep.kind == "rows" and self.sweep.simple and self.d.declares_vectors
+                and self.digits.sizes[self.digits.minor] >= LANES and kind == self.d.register("f32", LANES)):
+            return kind
+        self.helpers.need_parts(kind)
+        return f"parts_{kind}"
+
+    @property
+    def row_registers(self) -> str:
+        """Return the number of accumulators of a row, as C text. If several streams are read, accumulators in parts are
+        twice as many registers with AVX2, so rows have half as many accumulators there.
+        """
+        kind = self.d.register("f32", LANES)
+        halved = self.sweep.registers > self.device.reduction_cpu.part_registers and self.sweep.vec % 2 == 0
+        return "SUMS" if halved and self.types_of(0) == ["f32"] and self.parts_type(kind) != kind else str(self.sweep.vec)
+
+    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES, parts: bool = False) -> List[Statement]:
+        """Return the C lines of into = f(a, b). A {} in a text stands for the id of each accumulator of reduce op h.
+        parts: true if into, a and b have the type of `parts_type`.
+        """
+        body, of = self.plain(lanes), [self.accumulator(h, k, lanes, False) for k in range(len(self.types_of(h)))]
+        before, x = ([each.whole(text) if parts else text for each in of for text in (side.format(each.id),)]
+                     for side in (a, b))
         texts = self.combined(body, h, before, x, lanes)
-        return body.text.lines + [Assign(into.format(number), text) for number, text in zip(ids, texts)]
+        return body.text.lines + [Assign(into.format(each.id), each.cut(text) if parts else text)
+                                  for each, text in zip(of, texts)]
 
     def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
         """Return the step a[slot] = f(a[slot], element) for `count` registers. inside: C text of the lanes to fold ("":
@@ -681,15 +739,17 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                 body.text.add(Assign(f"nan_{of}[{slot}]", flags, "|="))
         for h in range(len(self.nest.heroes)):
             own = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
-            old = [f"{self.name(h, k, of)}[{slot}]" for k in range(len(own))]
+            kinds = [self.accumulator(h, k, lanes, False) for k in range(len(own))]
+            targets = [f"{self.name(h, k, of)}[{slot}]" for k in range(len(own))]
+            old = [kind.whole(target) for kind, target in zip(kinds, targets)]
             new = self.combined(body, h, old, [texts[n] for n in own], lanes)
-            for target, text, dtype in zip(old, new, self.types_of(h)):
+            for kind, target, before, text, dtype in zip(kinds, targets, old, new, self.types_of(h)):
                 if inside:
                     kept = self.kept_as(dtype)
                     text = body.apply("select", {}, kept, ["pred", kept, kept],
-                                      [Value(inside, "pred", lanes), *(Value(x, kept, lanes) for x in (text, target))],
+                                      [Value(inside, "pred", lanes), *(Value(x, kept, lanes) for x in (text, before))],
                                       "kept").text
-                body.text.add(Assign(target, text))
+                body.text.add(Assign(target, kind.cut(text)))
         return StepCode.of_body(body, count)
 
     # ---- records of the kinds of kernels ----
@@ -699,7 +759,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         vector. Then it folds the vectors of the 16 rows into one vector of 16 results.
         """
         sweep, digits, row = self.sweep, self.digits, self.special()
-        size, step, vec = digits.sizes[digits.minor], sweep.step, sweep.vec
+        size, step, vec = digits.sizes[digits.minor], sweep.step, self.row_registers
         assert row is not None and self.blocks
         before = dict(self.at)
         self.at[row] = f"{before[row]} + row"
@@ -709,7 +769,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         self.at = before
         first, stream, total = (f"stream * {vec}", "stream",
                                 f"stream * {LANES} + row") if sweep.streams > 1 else ("0", "0", "row")
-        return RowsRecord(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, first=first,
+        sums = f"SHUFFLES == 32 ? {sweep.vec // 2} : {sweep.vec}" if vec == "SUMS" else ""
+        return RowsRecord(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, sums=sums, first=first,
                           stream=stream, total=total, steps=steps, rest=rest, halves=_halves(LANES),
                           results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
@@ -743,6 +804,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
             box["stream"] = (0, sweep.streams - 1)
             inner += f" + stream * {count * sweep.step}" if sweep.kind == "flat" else ""
             slot = f"stream * {sweep.vec} + vec" if sweep.vec > 1 else "stream"
+            slot = "stream * SUMS + vec % SUMS" if self.row_registers == "SUMS" else slot
         body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box,
                          sweep, self.nest.inputs)
         step = self.fold_step(body, slot, sweep.vec)
@@ -765,8 +827,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         body = self.body(self.thread(self.position(f"{start} + vec * {LANES} + lane"), box, ("vec", "lane")), box,
                          Schedule(vec=count, lanes=LANES), self.nest.inputs)
         numbers = self.numbers(count) if skipped else ""
-        slot = f"vec % {sweep.vec}" if count > sweep.vec else "vec" if count > 1 else "0"
-        slot = f"stream * {sweep.vec} + {slot}" if sweep.streams > 1 else slot
+        vec = self.row_registers
+        slot = f"vec % {vec}" if count > (1 if vec == "SUMS" else sweep.vec) else "vec" if count > 1 else "0"
+        slot = f"stream * {vec} + {slot}" if sweep.streams > 1 else slot
         return Rest(numbers, skipped, self.fold_step(body, slot, count, "inside" if skipped else ""))
 
     def numbers(self, count: int) -> str:
@@ -832,7 +895,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
             (first, last), of_part = self.part_of(count), sweep.per_part
             of_last = count - (sweep.parts - 1) * of_part
         turn = self.device.reduction_cpu.turn_steps
-        turn = turn if self.sums() and of_part >= 2 * turn else 0
+        turn = turn if are_sums(self.nest) and of_part >= 2 * turn else 0
         whole = turn > 0 and of_part % turn == 0 and of_last % turn == 0
         known = turn if whole else 0 if turn or sweep.parts > 1 and sweep.streams == 1 else count
         steps = self.steps("turn" if turn else first, "end" if turn else last, count, known, base)
@@ -856,12 +919,6 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         results = self.finish(self.out_position(self.at), box, Schedule(), "t{}", "nan_t")
         return FlatRecord(**common, digits=loops, streams=sweep.streams, turn=turn, whole=whole, first=first, last=last,
                           steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
-
-    def sums(self) -> bool:
-        """Return true if all reduce ops are sums of floats."""
-        roots = [hero.attributes["to_apply"].root for hero in self.nest.heroes]
-        return all(root.opcode == "add" and root.shape.dtype in FLOATS
-                   and all(o.opcode == "parameter" for o in root.operands) for root in roots)
 
     def shuffle(self, which: int, dtype: str) -> str:
         """Return the name of a function of two vectors that returns their even lanes (which = 0) or odd lanes (1), in
@@ -905,8 +962,10 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return Results(step, again, schedule.lanes, nan, when)
 
     def prefetches_of(self, body: Body) -> List[str]:
-        """Return the lines that prefetch elements for a step."""
-        return [line for key in sorted(body.prefetches) for line in body.prefetches[key]]
+        """Return the lines that prefetch elements for a step. Small buffers stay in L2 and are not prefetched."""
+        small = {buffer.pointer for buffer in buffers_of(self.nest.inputs, self.nest.inputs.entry)
+                 if buffer.shape.bytes <= self.device.reduction_cpu.kept_bytes}
+        return [line for key in sorted(body.prefetches) if key[1] not in small for line in body.prefetches[key]]
 
     # ---- the second kernel ----
 
@@ -985,7 +1044,7 @@ class FormCollector(ReductionCpuWriter):
     def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
         return NOTHING
 
-    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
+    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES, parts: bool = False) -> List[Statement]:
         return []
 
     def numbers(self, count: int) -> str:

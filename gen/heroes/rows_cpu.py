@@ -364,7 +364,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         self.slot, self.column = before + step_slot, of_columns + step_slot
         self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
         turn = self.device.rows_cpu.turn_steps
-        turn = turn if self.stage.heroes and self.sums() and count >= 2 * turn else 0
+        turn = turn if self.stage.heroes and reduction_cpu.are_sums(self.nest) and count >= 2 * turn else 0
         self.before_kept = self.whole.of_row_before(row_before.steps.step) if row_before else []
         known = count if not turn else turn if count % turn == 0 else 0
         steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count, known)

@@ -744,7 +744,12 @@ class ReductionCpuNumbers:
     # number of steps that a lane sums before it adds the sum to a total. (If n numbers are summed in groups of sqrt(n),
     # a term is rounded least often.)
     turn_steps: int = 64
+    # not measured: maximum bytes of a buffer that is not prefetched, because it stays in L2
+    kept_bytes: int = 64 << 10
     prefetch_burst: int = 4             # cache lines that are prefetched together
+    # maximum number of accumulators of rows whose parts fit in the registers of AVX2 (f32[4096,4096] by 4096, 2 threads,
+    # with 8 and with 16: 2.8 and 3.0 ms; 4 take as long as 8)
+    part_registers: int = 8
     column_registers: int = 16          # accumulators of a block of columns that fit in registers (24 are no faster)
 
     # Maximum bytes of the accumulators of a block of columns. Accumulators that do not fit in registers are in L1, so

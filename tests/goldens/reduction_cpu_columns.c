@@ -15,8 +15,6 @@ static void sett_column_max_bf16(const uint16_t *restrict p0, uint16_t *restrict
     }
     for (uint32_t g0 = 0; g0 < 50; ++g0)
     {
-      PREFETCH_L2(p0 + g0 * 70, 8960);
-      PREFETCH_L2(p0 + g0 * 70, 9024);
       UNROLL
       for (uint32_t vec = 0; vec < 4; ++vec) {
         const float16 v_x = as_float16(convert_uint16(load_ushort16(p0 + g0 * 70 + vec * 16)) << 16);

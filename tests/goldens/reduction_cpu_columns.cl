@@ -14,8 +14,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_column_max_bf1
     }
     for (uint g0 = 0; g0 < 50; ++g0)
     {
-      PREFETCH_L2(p0 + g0 * 70 + 4480);
-      PREFETCH_L2(p0 + g0 * 70 + 4512);
       #pragma unroll
       for (uint vec = 0; vec < 4; ++vec) {
         const float16 v_x = as_float16(convert_uint16(load_bf16_16(p0 + g0 * 70 + vec * 16)) << 16);

@@ -23,7 +23,7 @@ static void sett_full_sum_f32(const float *restrict p0, float *restrict q0, size
     {
       for (uint32_t step = burst; step < burst + 4; ++step)
       {
-        PREFETCH_L2(p0 + part * 524288 + step * 16 + stream * 131072, 2048);
+        PREFETCH_SUM_L2(p0 + part * 524288 + step * 16 + stream * 131072, 2048);
       }
       for (uint32_t step = burst; step < burst + 4; ++step)
       {

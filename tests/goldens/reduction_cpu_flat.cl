@@ -23,7 +23,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_full_sum_f32(_
     {
       for (uint step = burst; step < burst + 4; ++step)
       {
-        PREFETCH_L2(p0 + part * 524288 + step * 16 + stream * 131072 + 512);
+        PREFETCH_SUM_L2(p0 + part * 524288 + step * 16 + stream * 131072 + 512);
       }
       for (uint step = burst; step < burst + 4; ++step)
       {

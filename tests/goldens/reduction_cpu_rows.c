@@ -3,14 +3,15 @@ static void sett_row_sum_f32(const float *restrict p0, float *restrict r0, size_
 {
   const uint32_t bl_x = (uint32_t)number;
   const uint32_t chunk = bl_x;
+  enum { SUMS = SHUFFLES == 32 ? 2 : 4 }; /* accumulators of a row */
   for (uint32_t block = chunk * 4; block < chunk * 4 + 4; ++block)
   {
-    float16 b0[64];
+    parts_float16 b0[64];
     for (uint32_t row = 0; row < 16; ++row) {
-      float16 a0[16];
+      parts_float16 a0[16];
       UNROLL
       for (uint32_t vec = 0; vec < 16; ++vec) {
-        a0[vec] = splat_float16(0.0f);
+        a0[vec] = parts_of_float16(splat_float16(0.0f));
       }
       {
         for (uint32_t step = 0; step < 16; ++step)
@@ -18,17 +19,17 @@ static void sett_row_sum_f32(const float *restrict p0, float *restrict r0, size_
         for (uint32_t stream = 0; stream < 4; ++stream)
         {
           {
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2048);
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2112);
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2176);
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2240);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2048);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2112);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2176);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2240);
           }
           {
             UNROLL
             for (uint32_t vec = 0; vec < 4; ++vec) {
               const float16 v_x = *(const float16 *)(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + vec * 16);
-              const float16 v_sum = a0[stream * 4 + vec] + v_x;
-              a0[stream * 4 + vec] = v_sum;
+              const float16 v_sum = whole_float16(a0[stream * SUMS + vec % SUMS]) + v_x;
+              a0[stream * SUMS + vec % SUMS] = parts_of_float16(v_sum);
             }
           }
         }
@@ -38,22 +39,22 @@ static void sett_row_sum_f32(const float *restrict p0, float *restrict r0, size_
       for (uint32_t stream = 0; stream < 4; ++stream)
       {
         UNROLL
-        for (uint32_t vec = 1; vec < 4; ++vec) {
-          const float16 v_sum = a0[stream * 4] + a0[stream * 4 + vec];
-          a0[stream * 4] = v_sum;
+        for (uint32_t vec = 1; vec < SUMS; ++vec) {
+          const float16 v_sum = whole_float16(a0[stream * SUMS]) + whole_float16(a0[stream * SUMS + vec]);
+          a0[stream * SUMS] = parts_of_float16(v_sum);
         }
-        b0[stream * 16 + row] = a0[stream * 4];
+        b0[stream * 16 + row] = a0[stream * SUMS];
       }
     }
     // fold the lanes of 16 vectors into one vector
     for (uint32_t stream = 0; stream < 4; ++stream)
     {
-      const float16 *rows0 = b0 + stream * 16;
+      const parts_float16 *rows0 = b0 + stream * 16;
       float16 half8_0[8];
       UNROLL
       for (uint32_t vec = 0; vec < 8; ++vec) {
-        const float16 even0 = even_f32(rows0[2 * vec], rows0[2 * vec + 1]);
-        const float16 odd0 = odd_f32(rows0[2 * vec], rows0[2 * vec + 1]);
+        const float16 even0 = even_f32(*(const float16 *)&rows0[2 * vec], *(const float16 *)&rows0[2 * vec + 1]);
+        const float16 odd0 = odd_f32(*(const float16 *)&rows0[2 * vec], *(const float16 *)&rows0[2 * vec + 1]);
         const float16 v_sum = even0 + odd0;
         half8_0[vec] = v_sum;
       }

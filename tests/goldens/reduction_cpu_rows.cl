@@ -18,10 +18,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_row_sum_f32(__
         for (uint stream = 0; stream < 4; ++stream)
         {
           {
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 512);
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 528);
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 544);
-            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 560);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 512);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 528);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 544);
+            PREFETCH_SUM_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64 + 560);
           }
           {
             #pragma unroll
