@@ -689,21 +689,21 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         dtype, start = self.types_of(h)[k], self.start(h, k)
         even, odd = (self.shuffle(which, dtype) if pairs else "" for which in (0, 1))
         kind = self.d.register(dtype, lanes)
+        if self.in_parts(kind):
+            self.helpers.need_parts(kind)
         return Accumulator(self.name(h, k, ""), dtype, kind, self.d.register(dtype),
-                           self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd, self.parts_type(kind))
+                           self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd,
+                           f"parts_{kind}" if self.in_parts(kind) else kind)
 
-    def parts_type(self, kind: str) -> str:
-        """Return the type of the accumulators that the steps of a row change. kind: type of a register.
+    def in_parts(self, kind: str) -> bool:
+        """Return true if the steps of a row change parts of accumulators. kind: type of a register.
 
         In C, an accumulator of a sum is divided into the two parts that fit the vectors of AVX. gcc keeps the parts in
         registers, but stores a wider vector after each step, in pieces of 16 bytes (f32[4096,4096], AVX2: 1.2 times as
         fast in parts).
         """
-        if not (self.sweep.kind == "rows" and self.sweep.simple and self.d.declares_vectors
-                and self.digits.sizes[self.digits.minor] >= LANES and kind == self.d.register("f32", LANES)):
-            return kind
-        self.helpers.need_parts(kind)
-        return f"parts_{kind}"
+        return self.sweep.kind == "rows" and self.sweep.simple and self.d.declares_vectors \
+            and self.digits.sizes[self.digits.minor] >= LANES and kind == self.d.register("f32", LANES)
 
     @property
     def row_registers(self) -> str:
@@ -712,11 +712,13 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         """
         kind = self.d.register("f32", LANES)
         halved = self.sweep.registers > self.device.reduction_cpu.part_registers and self.sweep.vec % 2 == 0
-        return "SUMS" if halved and self.types_of(0) == ["f32"] and self.parts_type(kind) != kind else str(self.sweep.vec)
+        if not halved or not self.in_parts(kind):
+            return str(self.sweep.vec)
+        return "SUMS" if self.d.register(self.accumulators[0][2], LANES) == kind else str(self.sweep.vec)
 
     def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES, parts: bool = False) -> List[Statement]:
         """Return the C lines of into = f(a, b). A {} in a text stands for the id of each accumulator of reduce op h.
-        parts: true if into, a and b have the type of `parts_type`.
+        parts: true if into, a and b are accumulators that the steps of a row change.
         """
         body, of = self.plain(lanes), [self.accumulator(h, k, lanes, False) for k in range(len(self.types_of(h)))]
         before, x = ([each.whole(text) if parts else text for each in of for text in (side.format(each.id),)]
@@ -770,8 +772,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         first, stream, total = (f"stream * {vec}", "stream",
                                 f"stream * {LANES} + row") if sweep.streams > 1 else ("0", "0", "row")
         sums = f"SHUFFLES == 32 ? {sweep.vec // 2} : {sweep.vec}" if vec == "SUMS" else ""
-        return RowsRecord(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, sums=sums, first=first,
-                          stream=stream, total=total, steps=steps, rest=rest, halves=_halves(LANES),
+        return RowsRecord(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, sums=sums,
+                          first=first, stream=stream, total=total, steps=steps, rest=rest, halves=_halves(LANES),
                           results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def short_rows(self, common: "Dict[str, Any]") -> ShortRowsRecord:
