@@ -37,6 +37,7 @@ from gen.plan.digits import place
 from gen.plan.leads import has_strides, stride_map, text as distance_text
 from gen.plan.partition import compose
 from gen.schedule import LINE, Schedule
+from gen.targets import FLOATS
 
 
 # number of cache sets of L1
@@ -191,6 +192,11 @@ class Words:
         return f"clear_{self.vector}" + "_of_result" * bool(self.space)
 
     @property
+    def dots(self) -> str:
+        """Return the name of the function of a tile whose units have adjacent steps of the same sum."""
+        return f"dots_{self.name}"
+
+    @property
     def pack(self) -> str:
         """Return the name of the function that copies units to a panel."""
         return f"pack_{self.units}" + f"_in_groups_of_{self.group}" * (self.group > 1)
@@ -308,6 +314,8 @@ class ContractionCpuRecord:
         scores that a mask (as in attention) has discarded. "": no such index is known.
     discarded: C conditions. If one of them is true, no kernel uses the results of the block.
     leads: the leading dimensions of `single`, of `units` and of the totals that the caller passes ("": none).
+    dots: rows and units of a tile, if a unit has adjacent steps of the same sum; (0, 0) for all other tiles. The
+        function of such a tile adds the parts of a unit, and leaves the remaining lanes of the sum 0.
     widest: the macro of the instruction set with the widest vectors.
     others: the record for all other instruction sets, if they compute the sums differently.
     """
@@ -360,6 +368,7 @@ class ContractionCpuRecord:
     discarded: List[str]
     leads: "Tuple[str, str, str]"
     widest: str
+    dots: "Tuple[int, int]" = (0, 0)
     others: "Optional[ContractionCpuRecord]" = None
 
     def of_single(self, distance: int) -> str:
@@ -894,6 +903,13 @@ def _others(record: ContractionCpuRecord, nest: Contraction, schedule: Contracti
     the units stay in L1.
     """
     numbers = context.device.contraction_cpu
+    if _are_dots(nest, schedule):
+        words, tiles = record.words, numbers.dot_tiles
+        context.helpers.texts.setdefault(words.dots, macro("parts/contraction.j2", "dots", d=context.target, w=words,
+                                                           lanes=nest.unit, tiles=tiles.values()))
+        tile = next((tile for rows, tile in tiles.items() if schedule.rows <= rows), list(tiles.values())[-1])
+        loops = _loops(nest, replace(schedule, chunk=_even(nest.steps[-1].size, numbers.dot_chunk)))
+        return replace(record, dots=(min(tile[0], schedule.rows), tile[1]), loops=loops)
     packs = schedule.rows > numbers.narrow_rows and _can_pack(nest)
     group = min(numbers.packed_units, schedule.units) if packs else 0
     most = numbers.packed_chunk if packs else numbers.narrow_chunk
@@ -907,6 +923,14 @@ def _others(record: ContractionCpuRecord, nest: Contraction, schedule: Contracti
         _need(words, nest, other, context)
     return replace(record, words=words, packed=runs * chunk * group * nest.unit, group=group, ahead=not packs,
                    loops=_loops(nest, other))
+
+
+def _are_dots(nest: Contraction, schedule: ContractionSchedule) -> bool:
+    """Return true if a unit has adjacent steps of the same sum. An operand is then multiplied along its contiguous
+    dimension, and the operand `single` is read in units, which are the same for all units of the other operand.
+    """
+    return nest.wide == 0 and nest.part is None and len(nest.steps) == 1 and nest.lines is None and not nest.overlap \
+        and schedule.row_blocks == 1 and not schedule.packed and nest.dot.shape.dtype in FLOATS
 
 
 def _need(words: Words, nest: Contraction, schedule: ContractionSchedule, context: Context) -> None:

@@ -427,8 +427,16 @@ class ContractionCpuNumbers:
     # narrow_rows: maximum number of rows without panels. With more rows, each group of packed_units units is copied to
     #     a panel of packed_chunk steps (with panels and without: 16 rows 21.7 and 22.2 ms; 32 rows 29.9 and 54.6 ms; 64
     #     rows 37.7 and 109 ms).
+    # dot_tiles: rows and units of a tile, if a unit has adjacent steps of one sum (a product by a transposed matrix of few
+    #     rows), by the maximum number of rows of the product. More rows than the last key have the last tile. A tile
+    #     keeps 12 sums in 12 registers.
+    # dot_chunk: steps of a chunk of such a product (f32 by the transpose of 4096x4096, AVX2, 2 threads, with these tiles,
+    #     with tiles of 2 rows by 3 units that have 12 sums in 24 registers, and as other products: 2 rows 2.7, 3.1 and
+    #     6.1 ms; 8 rows 4.8, 5.2 and 7.6 ms; 17 rows 7.4, 10.5 and 17.6 ms).
     narrow_chunk: int = 8
     narrow_rows: int = 12
+    dot_tiles: Mapping[int, Tuple[int, int]] = field(default_factory=lambda: {12: (3, 4), 64: (4, 3)})
+    dot_chunk: int = 32
     rows: int = 96                      # rows of a work-item: a whole number of tiles for every instruction set
 
     # Successive work-items have the same rows and go from one block of columns to the next in two cases: if there are

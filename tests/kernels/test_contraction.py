@@ -760,6 +760,25 @@ def test_few_rows_whose_units_share_columns(target: str, device: str, tmp_path: 
 
 
 @pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
+def test_few_rows_by_a_transposed_matrix(target: str, device: str, tmp_path: Path) -> None:
+    """Products of few rows by a transposed matrix agree with the reference if the last tiles have fewer rows and columns
+    than the others, if the last chunk has fewer steps, and with several dimensions along the sum.
+    """
+    texts = {}
+    for rows, columns, steps, dtype in ((2, 67, 4096, "f32"), (3, 67, 4096, "f32"), (5, 1030, 560, "f32"), (7, 5, 8192, "f32"),
+                                        (8, 1030, 1040, "f32"), (12, 259, 4112, "f32"), (17, 257, 4112, "f32"), (5, 515, 1000, "f64")):
+        name = f"t{rows}_{columns}_{steps}"
+        texts[name] = dot(f"{dtype}[{rows},{steps}]{{1,0}}", f"{dtype}[{columns},{steps}]{{1,0}}", f"{dtype}[{rows},{columns}]{{1,0}}",
+                          TURNED).replace("HloModule e", f"HloModule {name}")
+    texts["two"] = dot("f32[5,7,160]{2,1,0}", "f32[530,7,160]{2,1,0}", "f32[5,530]{1,0}",
+                       "lhs_contracting_dims={1,2}, rhs_contracting_dims={1,2}").replace("HloModule e", "HloModule two")
+    for text in texts.values():
+        (fusion,) = fusions(text)
+        assert "dots_tile_" in target_file(fusion, target, device).text, text
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
 def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_path: Path) -> None:
     """A depthwise convolution agrees with the reference if a row has a whole vector of columns and a second vector that
     overlaps it; both are read in place from the convolution's base (its input).
