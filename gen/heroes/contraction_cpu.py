@@ -468,7 +468,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         direct = _direct(nest)
         if few_steps and not packed and most > 1 and rows > block \
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
-            block = numbers.few_steps_rows
+            block = numbers.least_rows(tile or -(-all_units // -(-all_units // most)))
         count, each = -(-all_units // most), nest.row.each
         # Units that share columns are in the same block, so that one work-item stores the shared columns. Two
         # work-items could store different NaNs there. Matrix instructions also add to a result in two passes, and no

@@ -12,6 +12,7 @@ compares measured times in parentheses.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -444,16 +445,16 @@ class ContractionCpuNumbers:
     # 1000x1000x1000, 2 threads: 9.0 ms; with successive work-items down a column 10.2 ms).
     #
     # A product of at most few_steps steps takes the time of storing its result. A block of several units then has
-    # few_steps_rows rows in two cases.
+    # `least_rows` rows in two cases.
     #
-    # First, if the rows of the result are a page apart, because the stores of a core reach few pages at once (with
-    # few_steps_rows, with 96 rows, and with work-items down a column: 4096x4096x16 2.7, 7.7 and 8.1 ms; 4096x4096x128
-    # 15.8, 17.8 and 17.7 ms; 4096x4096x256 is as fast with 96 rows).
+    # First, if the rows of the result are a page apart, because the stores of a core reach few pages at once (AVX2, 2
+    # threads, with 6, 24 and 96 rows: 4096x4096x16 7.3, 18.5 and 19.0 ms; 2048x2048x32 2.7, 4.7 ms and not measured;
+    # 4096x4096x128 40, 44 ms and not measured. AVX-512, with 24 rows, with 96 rows, and with work-items down a column:
+    # 4096x4096x16 2.7, 7.7 and 8.1 ms; 4096x4096x128 15.8, 17.8 and 17.7 ms; 4096x4096x256 is as fast with 96 rows).
     #
     # Second, if an epilogue stores the rows, because its stores then overlap with the products of the next block
-    # (1024x1024x64 with bias and maximum: 0.55 ms, with 96 rows 0.73 ms; without epilogue 0.48 ms).
+    # (AVX-512, 1024x1024x64 with bias and maximum: with 24 rows 0.55 ms, with 96 rows 0.73 ms; without epilogue 0.48 ms).
     few_steps: int = 128
-    few_steps_rows: int = 24
     kept_bytes: int = 1 << 20
     # Numbers of a work-item that copies columns to a panel. Times are of f32 by 4096x4096 unless another size is named.
     #
@@ -538,16 +539,19 @@ class ContractionCpuNumbers:
         widest = next(iter(self.tiles.values()))
         return widest.get(units, widest[self.units])[0]
 
+    def least_rows(self, units: int) -> int:
+        """Return the smallest number of rows that is a whole number of tiles for every instruction set. units: the
+        units in a block of columns.
+        """
+        return math.lcm(*(of[units][0] for of in self.tiles.values()))
+
     def whole_tiles(self, rows: int) -> bool:
         """Return true if tiles of every instruction set divide this number of rows."""
         of_many_rows = range(1, max(self.units, self.whole_units) + 1)
         return all(rows % of[units][0] == 0 for of in self.tiles.values() for units in of_many_rows)
 
     def __post_init__(self) -> None:
-        wider = [of[units] for of in self.tiles.values() for units in range(2, max(self.units, self.whole_units) + 1)]
-        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows) \
-            and all(self.few_steps_rows % of_tile == 0 for of_tile, _ in wider), \
-            "the last rows of a block are no whole tile"
+        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows), "the last rows of a block are no whole tile"
 
     @property
     def largest(self) -> Tuple[int, int]:
