@@ -1151,10 +1151,10 @@ def test_work_items_go_along_rows() -> None:
     follow the product.
     """
     for batch, m, k, n, negated, rows, digits in (
-            ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),
-            ([], 500, 16, 960, True, 24, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 84, ["g1", "row_block"]),
+            ([], 500, 16, 1024, False, 6, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),
+            ([], 500, 16, 960, True, 6, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 84, ["g1", "row_block"]),
             ([], 300, 64, 4096, True, 150, ["row_block", "unit_block"]),    # each work-item packs its operand itself
-            ([], 1100, 256, 1024, False, 96, ["row_block", "g1"]), ([3], 500, 16, 1024, False, 24, ["g0", "row_block", "unit_block"])):
+            ([], 1100, 256, 1024, False, 96, ["row_block", "g1"]), ([3], 500, 16, 1024, False, 6, ["g0", "row_block", "unit_block"])):
         shapes = [plain("f32", [*batch, *of]) for of in ((m, k), (k, n), (m, n))]
         text = dot(*shapes, f"lhs_contracting_dims={{{1 + len(batch)}}}, rhs_contracting_dims={{{len(batch)}}}"
                    + ", lhs_batch_dims={0}, rhs_batch_dims={0}" * len(batch))
