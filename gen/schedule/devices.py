@@ -428,15 +428,15 @@ class ContractionCpuNumbers:
     # narrow_rows: maximum number of rows without panels. With more rows, each group of packed_units units is copied to
     #     a panel of packed_chunk steps (with panels and without: 16 rows 21.7 and 22.2 ms; 32 rows 29.9 and 54.6 ms; 64
     #     rows 37.7 and 109 ms).
-    # dot_tiles: rows and units of a tile, if a unit has adjacent steps of one sum (a product by a transposed matrix of few
-    #     rows), by the maximum number of rows of the product. More rows than the last key have the last tile. A tile
+    # dot_tiles: rows and units of a tile, by the maximum number of rows of the product, if a unit has adjacent steps of
+    #     one sum (a product of few rows by a transposed matrix). More rows than the last key have the last tile. A tile
     #     keeps 12 sums in 12 registers.
-    # dot_chunk: steps of a chunk of such a product (f32 by the transpose of 4096x4096, AVX2, 2 threads, with these tiles,
-    #     with tiles of 2 rows by 3 units that have 12 sums in 24 registers, and as other products: 2 rows 2.7, 3.1 and
-    #     6.1 ms; 8 rows 4.8, 5.2 and 7.6 ms; 17 rows 7.4, 10.5 and 17.6 ms).
+    # dot_chunk: steps of a chunk of such a product (prototypes, f32 by the transpose of 4096x4096, AVX2, 2 threads, with
+    #     these tiles, with 6 sums in 12 registers (2 rows by 3 units), and as other products: 2 rows 2.9, 3.1 and 6.1
+    #     ms; 8 rows 4.8, 5.7 and 7.8 ms; 17 rows 7.5, 10.0 and 18.0 ms).
     narrow_chunk: int = 8
     narrow_rows: int = 12
-    dot_tiles: Mapping[int, Tuple[int, int]] = field(default_factory=lambda: {12: (3, 4), 64: (4, 3)})
+    dot_tiles: Mapping[int, Tuple[int, int]] = field(default_factory=lambda: {12: (3, 4), 32: (4, 3)})
     dot_chunk: int = 32
     rows: int = 96                      # rows of a work-item: a whole number of tiles for every instruction set
 
@@ -448,12 +448,14 @@ class ContractionCpuNumbers:
     # `least_rows` rows in two cases.
     #
     # First, if the rows of the result are a page apart, because the stores of a core reach few pages at once (AVX2, 2
-    # threads, with 6, 24 and 96 rows: 4096x4096x16 7.3, 18.5 and 19.0 ms; 2048x2048x32 2.7, 4.7 ms and not measured;
-    # 4096x4096x128 40, 44 ms and not measured. AVX-512, with 24 rows, with 96 rows, and with work-items down a column:
-    # 4096x4096x16 2.7, 7.7 and 8.1 ms; 4096x4096x128 15.8, 17.8 and 17.7 ms; 4096x4096x256 is as fast with 96 rows).
+    # threads, with 6 and with 24 rows: 4096x4096x16 7.3 and 18.5 ms, with 96 rows 19.0 ms; 2048x2048x32 2.7 and 4.7 ms;
+    # 4096x4096x128 40 and 44 ms. AVX-512, where 6 rows are not measured, with 24 rows, with 96 rows, and with work-items
+    # down a column: 4096x4096x16 2.7, 7.7 and 8.1 ms; 4096x4096x128 15.8, 17.8 and 17.7 ms; 4096x4096x256 is as fast
+    # with 96 rows).
     #
     # Second, if an epilogue stores the rows, because its stores then overlap with the products of the next block
-    # (AVX-512, 1024x1024x64 with bias and maximum: with 24 rows 0.55 ms, with 96 rows 0.73 ms; without epilogue 0.48 ms).
+    # (1024x1024x64 with bias and maximum: AVX2, with 6 and with 24 rows: 1.21 and 1.58 ms; AVX-512, with 24 and with 96
+    # rows: 0.55 and 0.73 ms; without epilogue 0.48 ms).
     few_steps: int = 128
     kept_bytes: int = 1 << 20
     # Numbers of a work-item that copies columns to a panel. Times are of f32 by 4096x4096 unless another size is named.
@@ -551,7 +553,8 @@ class ContractionCpuNumbers:
         return all(rows % of[units][0] == 0 for of in self.tiles.values() for units in of_many_rows)
 
     def __post_init__(self) -> None:
-        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows), "the last rows of a block are no whole tile"
+        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows), \
+            "the last rows of a block are no whole tile"
 
     @property
     def largest(self) -> Tuple[int, int]:
@@ -759,8 +762,8 @@ class ReductionCpuNumbers:
     # not measured: maximum bytes of a buffer that is not prefetched, because it stays in L2
     kept_bytes: int = 64 << 10
     prefetch_burst: int = 4             # cache lines that are prefetched together
-    # maximum number of accumulators of rows whose parts fit in the registers of AVX2 (f32[4096,4096] by 4096, 2 threads,
-    # with 8 and with 16: 2.8 and 3.0 ms; 4 take as long as 8)
+    # maximum number of accumulators of rows whose parts fit in the registers of AVX2 (one row by the transpose of
+    # 4096x4096, 2 threads, with 4, 8 and 16: 2.8, 2.8 and 3.0 ms)
     part_registers: int = 8
     column_registers: int = 16          # accumulators of a block of columns that fit in registers (24 are no faster)
 
