@@ -431,9 +431,9 @@ class ContractionCpuNumbers:
     # dot_tiles: rows and units of a tile, by the maximum number of rows of the product, if a unit has adjacent steps of
     #     one sum (a product of few rows by a transposed matrix). More rows than the last key have the last tile. A tile
     #     keeps 12 sums in 12 registers.
-    # dot_chunk: steps of a chunk of such a product (prototypes, f32 by the transpose of 4096x4096, AVX2, 2 threads, with
-    #     these tiles, with 6 sums in 12 registers (2 rows by 3 units), and as other products: 2 rows 2.9, 3.1 and 6.1
-    #     ms; 8 rows 4.8, 5.7 and 7.8 ms; 17 rows 7.5, 10.0 and 18.0 ms).
+    # dot_chunk: steps of a chunk of such a product (prototypes, f32 by the transpose of 4096x4096, AVX2, 2 threads,
+    #     with these tiles, with 6 sums in 12 registers (2 rows by 3 units), and as other products: 2 rows 2.9, 3.1 and
+    #     6.1 ms; 8 rows 4.8, 5.7 and 7.8 ms; 17 rows 7.5, 10.0 and 18.0 ms).
     narrow_chunk: int = 8
     narrow_rows: int = 12
     dot_tiles: Mapping[int, Tuple[int, int]] = field(default_factory=lambda: {12: (3, 4), 32: (4, 3)})
@@ -449,9 +449,9 @@ class ContractionCpuNumbers:
     #
     # First, if the rows of the result are a page apart, because the stores of a core reach few pages at once (AVX2, 2
     # threads, with 6 and with 24 rows: 4096x4096x16 7.3 and 18.5 ms, with 96 rows 19.0 ms; 2048x2048x32 2.7 and 4.7 ms;
-    # 4096x4096x128 40 and 44 ms. AVX-512, where 6 rows are not measured, with 24 rows, with 96 rows, and with work-items
-    # down a column: 4096x4096x16 2.7, 7.7 and 8.1 ms; 4096x4096x128 15.8, 17.8 and 17.7 ms; 4096x4096x256 is as fast
-    # with 96 rows).
+    # 4096x4096x128 40 and 44 ms. AVX-512, where 6 rows are not measured, with 24 rows, with 96 rows, and with
+    # work-items down a column: 4096x4096x16 2.7, 7.7 and 8.1 ms; 4096x4096x128 15.8, 17.8 and 17.7 ms; 4096x4096x256 is
+    # as fast with 96 rows).
     #
     # Second, if an epilogue stores the rows, because its stores then overlap with the products of the next block
     # (1024x1024x64 with bias and maximum: AVX2, with 6 and with 24 rows: 1.21 and 1.58 ms; AVX-512, with 24 and with 96
