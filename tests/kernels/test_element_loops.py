@@ -2,7 +2,7 @@
 plain loops over NumPy arrays. Other tests check which loops of a module become such kernels.
 
 A case is HLO text and a function of NumPy arrays with the same meaning. All arithmetic is exact, so results must
-agree bit by bit after any number of steps.
+agree bit by bit after any number of steps. Loops whose arithmetic is not exact (INEXACT) are compared by `gen check`.
 """
 
 from __future__ import annotations
