@@ -27,10 +27,10 @@ def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device
     between = [array for array in arrays if array not in buffers]
     buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
     block = device.block if d.block_chains else None
-    runs = _runs(steps, block)
-    inside = {launch.kernel.name for run in _chain_runs(runs, block) for launch in launches_of(run)}
+    runs = _runs(steps, block, device.chain_kernels)
+    inside = {launch.kernel.name for run in _chain_runs(runs, block, device.chain_kernels) for launch in launches_of(run)}
     names = (f"sett_{program.name}_launch{number}" for number in itertools.count())
-    return _chained(runs, inside, buffers, names, d, block)
+    return _chained(runs, inside, buffers, names, d, block, device.chain_kernels)
 
 
 Run = List[Step]
@@ -60,24 +60,25 @@ def fits(step: Step, block: BlockNumbers) -> bool:
         for launch in launches)
 
 
-def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run]":
-    """Group neighbouring steps that may become one launch. If `block` is given, a block of threads runs a chain, and
-    each step is a group of its own.
+def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]", most: int) -> "List[Run]":
+    """Group neighbouring steps that may become one launch. A group of several steps has at most `most` kernels. If
+    `block` is given, a block of threads runs a chain, and each step is a group of its own.
     """
     if block:
         return [[step] for step in steps]
     runs: List[Run] = []
-    open_run = False        # true if the next step may be added to the last group in `runs`
+    room = -1       # number of kernels that may be added to the last group in `runs`; negative: no step may be added
     for step in steps:
-        small = _small(step)
-        if not (small and open_run):
+        small, kernels = _small(step), len(launches_of([step]))
+        if not small or kernels > room:
             runs.append([])
+            room = most
         runs[-1].append(step)
-        open_run = small
+        room = room - kernels if small else -1
     return runs
 
 
-def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iterator[Run]":
+def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]", most: int) -> "Iterator[Run]":
     """Yield the runs of neighbouring steps that become one launch (a chain). Runs inside loops and branches are
     included.
     """
@@ -87,11 +88,11 @@ def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iter
             continue
         for step in run:
             for body in bodies(step) if isinstance(step, (Repeat, Switch)) else ():
-                yield from _chain_runs(_runs(body, block), block)
+                yield from _chain_runs(_runs(body, block, most), block, most)
 
 
 def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
-             d: Target, block: "Optional[BlockNumbers]") -> "List[Step]":
+             d: Target, block: "Optional[BlockNumbers]", most: int) -> "List[Step]":
     """Return the steps, in which each group of neighbouring steps that becomes one launch is replaced by a Chain.
     inside: the names of kernels that a chain calls as functions.
     """
@@ -104,10 +105,10 @@ def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer
             continue
         for step in run:
             if isinstance(step, Repeat):
-                step.condition, step.body = (_chained(_runs(of, block), inside, buffers, names, d, block)
+                step.condition, step.body = (_chained(_runs(of, block, most), inside, buffers, names, d, block, most)
                                              for of in (step.condition, step.body))
             elif isinstance(step, Switch):
-                step.arms = [_chained(_runs(arm, block), inside, buffers, names, d, block) for arm in step.arms]
+                step.arms = [_chained(_runs(arm, block, most), inside, buffers, names, d, block, most) for arm in step.arms]
             made.append(step)
     return made
 

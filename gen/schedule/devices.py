@@ -1005,6 +1005,10 @@ class Device:
     lanes: int = LANES          # number of elements of a CPU's vectors; 1: the language has no vectors
     group: int = 1              # work-items of a work-group on a CPU
     page: int = 4096            # bytes of a page of memory
+
+    # maximum number of kernels that follow each other in one launch of OpenCL on a CPU. PoCL compiles a launch as one
+    # function: of a program of 86 small kernels, one launch takes 90 s, launches of 32 kernels 25 s, of 16 or 8 kernels 16 s
+    chain_kernels: int = 16
     most_bytes: int = 0         # not measured: maximum bytes of a program's scratch and stack; 0: no limit
 
     unit_items: int = 0         # a work-item takes several steps only if each core has at least this many work-items

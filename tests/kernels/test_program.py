@@ -17,7 +17,7 @@ from gen import hlo, pipeline, run
 from gen.hlo.order import reads_nan_bits
 from gen.program import build, proof
 from gen.program.ir import Program
-from gen.program.steps import Move, leaves
+from gen.program.steps import Chain, Move, leaves
 from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -203,6 +203,17 @@ def test_scratch_is_shared() -> None:
         assert pipeline.target_file(shifted, target).storage.bytes > 0
     text = pipeline.target_file(plain, "c").text
     assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # not restrict, because the caller may pass one buffer as p0 and as r0
+
+
+def test_launches_of_many_small_kernels(tmp_path: Path) -> None:
+    """In OpenCL on a CPU, 40 small kernels become three launches. One launch of all of them takes long to compile."""
+    function = "turn { a = s32[8] parameter(0)  b = s32[8] negate(a)  c = s32[8] reverse(a), dimensions={0}  ROOT r = s32[8] subtract(c, b) }\n"
+    lines = ["v0 = s32[8] parameter(0)", *(f"v{k + 1} = s32[8] fusion(v{k}), kind=kLoop, calls=turn" for k in range(39))]
+    text = f"HloModule m\n{function}ENTRY main {{\n{chr(10).join(lines)}\nROOT r = s32[8] fusion(v39), kind=kLoop, calls=turn\n}}\n"
+    chains = [launch.kernel for launch in pipeline.target_file(program(text), "opencl", "pocl-cpu").launches]
+    assert [len(chain.kernels) for chain in chains if isinstance(chain, Chain)] == [16, 16, 8] and len(chains) == 3
+    device_or_skip("opencl")
+    assert {result.status for result in run.check(written(tmp_path, text), "opencl", run.Options())} == {"PASS"}
 
 
 NAMES = """HloModule m
