@@ -16,7 +16,7 @@ from gen.targets import COMPLEX, FLOATS, SIGNED, SMALL, TINY, Target, bits
 Need = Callable[..., str]
 
 _TITLES = {"to_integer": ("T", "TO"), "packed_load": ("T", "INDEX"), "packed_store": ("T", "INDEX")}
-_MATH = "atan2 cbrt copysign cos cosh exp expm1 fabs fmax hypot log log1p pow rint sin sinh sqrt".split()
+_MATH = "atan2 cbrt copysign cos cosh exp expm1 fabs fmax log log1p pow rint sin sinh sqrt".split()
 
 
 def complex_function(d: Target, need: Need, name: str, dtype: str) -> str:
@@ -256,7 +256,7 @@ def _words(d: Target, real: str) -> Dict[str, Any]:
     functions.
     """
     return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(a, b, real),
-            **{name.upper(): d.math(name, real) for name in _MATH}}
+            "HYPOT": lambda a, b: d.hypotenuse(a, b, real), **{name.upper(): d.math(name, real) for name in _MATH}}
 
 
 def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:

@@ -271,6 +271,10 @@ class Target:
         """Return C text of a float product that no compiler fuses with a sum, whatever its options."""
         return f"{a} * {b}"
 
+    def hypotenuse(self, a: str, b: str, dtype: str) -> str:
+        """Return the square root of the sum of the squares of two floats."""
+        return f"{self.math('hypot', dtype)}({a}, {b})"
+
     def finite(self, text: str, dtype: str, lanes: int) -> "Optional[str]":
         """Return a comparison that is true in lanes with finite values; None: the caller tests the bits instead."""
         return None

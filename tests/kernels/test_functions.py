@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import platform
 import re
 import shutil
 import struct
@@ -338,3 +339,64 @@ def test_choices_need_no_bytes(dtype: str) -> None:
     for target in ("c", "opencl"):
         text = pipeline.target_file(fusion, target).text.split("#else\n/* ---- without vectors")[0]
         assert "v_r" in text and "v_t" in text and "char16" not in text, (target, text)
+
+
+ESCAPING = """HloModule m
+
+body {
+  t = (c64[480,640], s32[], c64[480,640]) parameter(0)
+  z = c64[480,640] get-tuple-element(t), index=0
+  i = s32[] get-tuple-element(t), index=1
+  c = c64[480,640] get-tuple-element(t), index=2
+  square = c64[480,640] multiply(z, z)
+  next = c64[480,640] add(square, c)
+  size = f32[480,640] abs(z)
+  two = f32[] constant(2)
+  limit = f32[480,640] broadcast(two), dimensions={}
+  inside = pred[480,640] compare(size, limit), direction=LT
+  new = c64[480,640] select(inside, next, z)
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT u = (c64[480,640], s32[], c64[480,640]) tuple(new, j, c)
+}
+
+more {
+  t = (c64[480,640], s32[], c64[480,640]) parameter(0)
+  i = s32[] get-tuple-element(t), index=1
+  last = s32[] constant(50)
+  ROOT l = pred[] compare(i, last), direction=LT
+}
+
+ENTRY m {
+  x = f32[640] parameter(0)
+  y = f32[480] parameter(1)
+  along = c64[640] convert(x)
+  along_all = c64[480,640] broadcast(along), dimensions={1}
+  real = c64[480] convert(y)
+  unit = c64[] constant((0, 1))
+  units = c64[480] broadcast(unit), dimensions={}
+  across = c64[480] multiply(real, units)
+  across_all = c64[480,640] broadcast(across), dimensions={0}
+  c = c64[480,640] add(along_all, across_all)
+  zero = c64[] constant((0, 0))
+  z = c64[480,640] broadcast(zero), dimensions={}
+  i = s32[] constant(0)
+  t = (c64[480,640], s32[], c64[480,640]) tuple(z, i, c)
+  w = (c64[480,640], s32[], c64[480,640]) while(t), condition=more, body=body
+  ROOT r = c64[480,640] get-tuple-element(w), index=0
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("gcc"), reason="SKIP: needs gcc for x86-64")
+def test_vzeroupper_before_calls(tmp_path: Path) -> None:
+    """gcc writes vzeroupper between code with vectors and a call of a function of the file. Otherwise, the SSE code of
+    the libm functions that this function calls is slow.
+    """
+    (tmp_path / "m.hlo").write_text(ESCAPING)
+    done = gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "c")
+    assert done.returncode == 0, done.stderr
+    text = subprocess.run(["gcc", "-std=c11", "-O3", "-mavx2", "-mfma", "-fno-math-errno", "-w", "-S", "-o", "-", str(tmp_path / "m.c")], check=True,
+                          capture_output=True, text=True).stdout
+    function = text[text.index("\nm_c_run_on:"):text.index(".size\tm_c_run_on")]
+    assert "%ymm" in function and function.count("vzeroupper") >= len(re.findall(r"\bcall\tcall_", function)) > 0
