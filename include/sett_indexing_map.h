@@ -7437,45 +7437,6 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* P8: choose a multiple of an atom, or of the number 1. It is added at every leaf, and `factor` times the multiple is subtracted outside of the leaves.
- * Write the multiple to *amount. Return 0 if a number is too large.
- *     at:   the coefficients of the atom at the leaves.
- *     c:    the coefficient of the atom outside.
- *     own:  the number of symbols of the atom.
- *     how:  1: the coefficient outside becomes 0. 2: the smallest coefficient at the leaves becomes 0. 3: the largest one becomes 0. 4: nothing is
- *           added. 0: take the multiple among 1, 2 and 3 that gives the shortest text. */
-SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
-                                         int64_t *amount) {
-  int64_t lo = 0, hi = 0, s[4];
-  int32_t best = INT32_MAX;
-  int i, j, varies = 0;
-  for (i = 0; i < leaves; ++i) {
-    if (at[i] == INT64_MIN) return 0;
-    if (!i || at[i] < lo) lo = at[i];
-    if (!i || at[i] > hi) hi = at[i];
-  }
-  varies = lo < hi;
-  /* multiple 2 replaces multiple 1 if all leaves have the same coefficient, or if factor does not divide c */
-  s[0] = varies && c % factor == 0 ? c / factor : -lo;
-  s[1] = -lo;
-  s[2] = -hi;
-  s[3] = 0;
-  for (i = how ? how - 1 : 0; i < (how ? how : 3); ++i) {
-    int64_t x, outside;
-    int32_t size = 0;
-    if (settp_map_mul(factor, s[i], &x) || x == INT64_MIN || settp_map_add(c, -x, &outside)) return 0;
-    size = settp_map_term_symbols(outside, own);
-    for (j = 0; j < leaves; ++j) {
-      if (settp_map_add(at[j], s[i], &x)) return 0;
-      size += settp_map_term_symbols(x, own);
-    }
-    if (size >= best) continue;
-    best = size;
-    *amount = s[i];
-  }
-  return 1;
-}
-
 typedef struct
     /* A form is written as factor * q' + left, where q' is an atom whose leaves were replaced by k * leaf + moved. */
     settp_map_share {
@@ -7483,12 +7444,54 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
+enum { SETTP_MAP_SPREADS = 5 }; /* the ways to split the atoms of a form that settp_map_fold_lattice tries */
+
 /* An atom of a form that is split into a part for the leaves and a part outside (settp_map_fold_lattice). */
 typedef struct settp_map_shared {
   int64_t at[SETTP_MAP_SHOWN_MAX]; /* its coefficients at the leaves */
   int64_t c;                       /* its coefficient outside of the leaves */
+  int64_t amount[SETTP_MAP_SPREADS]; /* for each way: the multiple that is moved into the leaves */
   int32_t atom, own; /* `atom` is SETTP_MAP_NONE for the number 1. own: the number of symbols of its text */
 } settp_map_shared;
+
+/* P8: the leaves are multiplied by k. Choose a multiple of an atom, or of the number 1, for each way. It is added at every leaf, and `factor` times the
+ * multiple is subtracted outside of the leaves. Way 1: the coefficient outside becomes 0. 2: the smallest coefficient at the leaves becomes 0. 3: the
+ * largest one becomes 0. 4: nothing is added. 0: the multiple of the ways 1, 2 and 3 that gives the shortest text. Return the set of ways in which no
+ * number is too large. */
+SETT_INLINE int settp_map_lattice_amounts(settp_map_shared *x, int leaves, int64_t k, int64_t factor) {
+  int64_t at[SETTP_MAP_SHOWN_MAX], lo = 0, hi = 0, y, outside;
+  int32_t best = INT32_MAX, size;
+  int i, j, ways = (1 << SETTP_MAP_SPREADS) - 1;
+  for (i = 0; i < leaves; ++i) {
+    if (settp_map_mul(x->at[i], k, at + i) || at[i] == INT64_MIN) return 0;
+    if (!i || at[i] < lo) lo = at[i];
+    if (!i || at[i] > hi) hi = at[i];
+  }
+  /* multiple 2 replaces multiple 1 if all leaves have the same coefficient, or if factor does not divide c */
+  x->amount[1] = lo < hi && x->c % factor == 0 ? x->c / factor : -lo;
+  x->amount[2] = -lo;
+  x->amount[3] = -hi;
+  x->amount[4] = 0;
+  for (i = 1; i < 4; ++i) {
+    if (i > 1 && x->amount[i] == x->amount[i - 1]) {
+      ways &= ~((~ways >> (i - 1) & 1) << i);
+      continue;
+    }
+    if (settp_map_mul(factor, x->amount[i], &y) || y == INT64_MIN || settp_map_add(x->c, -y, &outside)) {
+      ways &= ~(1 << i | 1);
+      continue;
+    }
+    size = settp_map_term_symbols(outside, x->own);
+    for (j = 0; j < leaves; ++j) {
+      if (settp_map_add(at[j], x->amount[i], &y)) ways &= ~(1 << i | 1);
+      size += settp_map_term_symbols(y, x->own);
+    }
+    if (size >= best) continue;
+    best = size;
+    x->amount[0] = x->amount[i];
+  }
+  return ways;
+}
 
 /* Write the number 1, then the atoms of `rest`, then those of the leaves, each once. Return their number, or 0 if the arena is full. */
 SETT_INLINE int32_t settp_map_lattice_shared(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest,
@@ -7517,24 +7520,32 @@ SETT_INLINE int32_t settp_map_lattice_shared(settp_map_engine *e, const int32_t 
 }
 
 /* Split the form `rest` into factor * moved + left. Every leaf then becomes k * leaf + moved. `shared` has the `count` atoms of `rest` and the leaves.
- * settp_map_lattice_amount chooses the coefficients of `moved`; `how` is explained there. Return 0 if a number is too large. */
-SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const settp_map_shared *shared, int32_t count, int leaves,
+ * Return 0 if a number is too large. */
+SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const settp_map_shared *shared, int32_t count,
                                          int32_t rest, int how, settp_map_share *out) {
-  int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0, constant = 0;
   int32_t i, terms = 0;
-  int j;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return 0;
-  for (i = 0; i < count; ++i) {
-    const settp_map_shared *x = shared + i;
-    for (j = 0; j < leaves; ++j)
-      if (settp_map_mul(x->at[j], out->k, at + j)) return 0;
-    if (!settp_map_lattice_amount(at, leaves, x->c, out->factor, x->own, how, &amount)) return 0;
-    if (x->atom < 0) constant = amount;
-    else terms = settp_map_terms_add(e, terms, x->atom, amount);
-  }
-  out->moved = settp_map_lin_make(e, constant, terms);
+  for (i = 1; i < count; ++i) terms = settp_map_terms_add(e, terms, shared[i].atom, shared[i].amount[how]);
+  out->moved = settp_map_lin_make(e, shared[0].amount[how], terms);
   out->left = settp_map_lin_mix(e, rest, 1, out->moved, -out->factor, 0);
   return out->left >= 0;
+}
+
+/* Return a lower bound for the number of symbols of factor * q' + left, if the atoms are split in this way. Every leaf, and every atom inside of a leaf,
+ * needs at least one symbol, and an operator joins any two of them. Return 0 if several atoms may be printed as one. */
+SETT_INLINE int32_t settp_map_lattice_least(const settp_map_engine *e, const settp_map_shared *shared, int32_t count,
+                                            int leaves, int how, int64_t factor) {
+  int32_t i, inside = 0, outside = 0;
+  for (i = 0; i < count; ++i) {
+    const settp_map_shared *x = shared + i;
+    const settp_map_atom *a = e->atom + (x->atom < 0 ? 0 : x->atom);
+    int64_t k = x->c - factor * x->amount[how];
+    if (x->atom >= 0 && (a->kind == SETTP_MAP_ATOM_VAR ? a->c != 1 : a->kind != SETTP_MAP_ATOM_OTHER || a->op != SETTP_MAP_MUL))
+      return 0;
+    inside += x->amount[how] != x->amount[2] || x->amount[how] != x->amount[3];
+    if (k) outside += x->atom < 0 ? 2 : settp_map_term_symbols(k, x->own);
+  }
+  return settp_map_term_symbols(factor, 2 * (inside > leaves ? inside : leaves) - 1) - 1 + outside;
 }
 
 /* Return 1 if a leaf contains a quotient that is also in a term of l. */
@@ -7553,9 +7564,9 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
  * symbols; among equals, the one with the largest factor outside, then the one with the shortest rest. With `shared`, only a minimum or maximum that
  * has a quotient of l in a leaf is tried. Return the form that remains. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
-  int32_t leaf[SETTP_MAP_SHOWN_MAX], tried[5], rest, at, atoms;
+  int32_t leaf[SETTP_MAP_SHOWN_MAX], rest, at, atoms, i;
   settp_map_shared *all;
-  int count, leaves = 0, which, how, n;
+  int count, leaves = 0, which, how, other, ways;
   sett_expr none = 0;
   settp_map_share best, one;
   settp_map_term t;
@@ -7585,11 +7596,15 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
     one.factor = which & 1 ? -g[which / 2] : g[which / 2];
     one.k = t.k / one.factor;
     if (which > 1 && (one.factor == t.k || one.factor == -t.k || (which > 3 && (g[1] == 1 || g[1] == -1)))) continue;
-    for (how = 0; how < 5; ++how) {
+    for (ways = -1, i = 0; i < atoms; ++i) ways &= settp_map_lattice_amounts(all + i, leaves, one.k, one.factor);
+    for (how = 0; how < SETTP_MAP_SPREADS; ++how) {
       int32_t a, b;
-      tried[how] = settp_map_lattice_spread(e, all, atoms, leaves, rest, how, &one) ? one.moved : SETTP_MAP_NONE;
-      for (n = 0; tried[n] != tried[how]; ++n) {}
-      if (tried[how] < 0 || n < how) continue;
+      for (other = 0, i = 0; other < how && i < atoms; ++other) /* skip a way that moves the same as an earlier one */
+        for (i = 0; i < atoms && all[i].amount[other] == all[i].amount[how]; ++i) {}
+      if (!(ways >> how & 1) || (how && i == atoms) ||
+          (best.left >= 0 && settp_map_lattice_least(e, all, atoms, leaves, how, one.factor) > best.size) ||
+          !settp_map_lattice_spread(e, all, atoms, rest, how, &one))
+        continue;
       one.size = settp_map_lattice_print(e, t.atom, one.k, one.moved, 0, 0, &none);
       if (!one.size) continue;
       one.size = settp_map_symbols(e, one.left, one.factor, one.size);
