@@ -2907,6 +2907,7 @@ SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka
 SETT_INLINE int32_t settp_map_lin_plus(settp_map_engine *e, int32_t a, int32_t atom, int64_t k) {
   int32_t n;
   if (a < 0 || atom < 0) return SETTP_MAP_NONE;
+  if (!k) return a;
   n = e->lin[a].count;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, n + 1)) return SETTP_MAP_NONE;
   n = settp_map_terms_add(e, settp_map_terms_copy(e, a), atom, k);
@@ -2936,6 +2937,7 @@ SETT_INLINE int32_t settp_map_lin_scale(settp_map_engine *e, int32_t a, int64_t 
 SETT_INLINE int32_t settp_map_lin_shrink(settp_map_engine *e, int32_t a, int64_t g, int64_t constant) {
   int32_t i, n;
   if (a < 0) return SETTP_MAP_NONE;
+  if (g == 1 && constant == e->lin[a].constant) return a;
   n = e->lin[a].count;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, n)) return SETTP_MAP_NONE;
   for (i = 0; i < n; ++i) {
@@ -5663,9 +5665,12 @@ SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map
 /* Return a lattice as a form: as a maximum of minima or as a minimum of maxima, whichever has fewer leaves. */
 SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_lattice *x, int how) {
   settp_map_lattice y;
-  int turn = settp_map_lattice_turn(x, &y) &&
-             settp_map_lattice_build(e, &y, y.meet, y.meets, SETTP_MAP_MIN, SETTP_MAP_LATTICE_COUNT) <
-                 settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, SETTP_MAP_LATTICE_COUNT);
+  int i, turn = 0;
+  /* a lattice that is one maximum or one minimum has each leaf once, so it is not turned */
+  for (i = 0; i < x->meets && x->meets > 1 && !turn; ++i) turn = (x->meet[i] & (x->meet[i] - 1)) != 0;
+  turn = turn && settp_map_lattice_turn(x, &y) &&
+         settp_map_lattice_build(e, &y, y.meet, y.meets, SETTP_MAP_MIN, SETTP_MAP_LATTICE_COUNT) <
+             settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, SETTP_MAP_LATTICE_COUNT);
   return turn ? settp_map_lattice_build(e, &y, y.meet, y.meets, SETTP_MAP_MIN, how)
               : settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, how);
 }
