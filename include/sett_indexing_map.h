@@ -8876,16 +8876,36 @@ SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *li
   return 0;
 }
 
+/* Return 1 if the variables of some expressions first occur in the order of their atoms. */
+SETT_INLINE int settp_map_in_order(const settp_map_engine *e, const sett_expr *expr, int count) {
+  size_t keep = e->arena->top;
+  settp_map_list list;
+  uint32_t i;
+  int32_t last = SETTP_MAP_NONE;
+  int ok = !settp_map_list_of(e->arena, &list, expr, count);
+  for (i = 0; i < list.count && ok; ++i) {
+    const settp_map_node *n = settp_map_at(e->arena, list.handle[i]);
+    if (n->op != SETTP_MAP_VAR) continue;
+    ok = e->variable[n->value] > last;
+    last = e->variable[n->value];
+  }
+  e->arena->top = keep;
+  return ok;
+}
+
 /* Return 1 if the printed map is probably its own simplification. It is then not simplified again. An atom may have several names: equal expressions
  * floor(l / c), the first of which is its first name (R11). Quotients outside digits must have been printed by their first names, and one of these
  * conditions must hold:
  *     - The map has constraints; all are residue classes of variables, and all results are variables and numbers.
  *     - No name of a quotient has a negative number. Of two quotients that share a variable, one divisor divides the other, so each digit has one print.
  *     - As in a reshape, variables begin at 0, quotients are of variables, no number is added, and digits were printed by first names.
+ * If the results have a minimum, maximum or product, further conditions are required. At most one of them is a product. The operands of a minimum or
+ * maximum are sums of variables. Variables have more than two values, because otherwise two forms may have equal values. Simplifying the printed map
+ * would make the same atoms in the same order: no other atom was made, and the variables occur in the order of their atoms.
  * This is not proved. tests/algebra/indexing_map_property_test.c counts the maps that change when they are simplified again. */
 SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
                                   const sett_map_constraint *constraint, int constraints) {
-  int32_t i, j, f, g, n = 0, *list;
+  int32_t i, j, f, g, n = 0, *list, others = 0, products = 0, narrow = 0;
   int plain = 1, one_way = 1;
   if (e->facts || e->renamed || e->xors || e->variables > 64 || e->forms > 64) return 0;
   for (i = 0; i < constraints; ++i)
@@ -8901,7 +8921,18 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
   }
   for (i = 0; i < n; ++i) {
     const settp_map_atom *x = e->atom + list[i];
-    if (x->kind == SETTP_MAP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_MAP_ATOM_QUOTIENT) return 0;
+    if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1) return 0;
+    if (x->kind == SETTP_MAP_ATOM_OTHER) {
+      int lattice = x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX;
+      if (lattice ? !settp_map_lin_affine(e, x->a) || !settp_map_lin_affine(e, x->b) : x->op != SETTP_MAP_MUL || products++)
+        return 0;
+      n = settp_map_atoms_list(e, x->a, list, n);
+      n = settp_map_atoms_list(e, x->b, list, n);
+      plain = 0;
+      ++others;
+      continue;
+    }
+    narrow |= x->kind == SETTP_MAP_ATOM_VAR && x->hi <= settp_map_sat_add(x->lo, 1);
     plain &= x->kind == SETTP_MAP_ATOM_VAR ? !x->lo : x->depth == 1;
     for (f = x->form; f >= 0; f = e->form[f].next) {
       one_way &= settp_map_all_positive(e, e->form[f].lin);
@@ -8914,6 +8945,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
     }
     if (!one_way && (!plain || e->refolded)) return 0;
   }
+  if (others && (narrow || n < e->atoms || !settp_map_in_order(e, result, count))) return 0;
   if (one_way && !e->refolded) return 1;
   return plain && !settp_map_any_alike(e, list, n) && !settp_map_adds_numbers(e->arena, result, count);
 }
