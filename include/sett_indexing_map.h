@@ -8945,7 +8945,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
     }
     if (!one_way && (!plain || e->refolded)) return 0;
   }
-  if (others && (narrow || n < e->atoms || !settp_map_in_order(e, result, count))) return 0;
+  if (others && (narrow || n < e->atoms || (products && !settp_map_in_order(e, result, count)))) return 0;
   if (one_way && !e->refolded) return 1;
   return plain && !settp_map_any_alike(e, list, n) && !settp_map_adds_numbers(e->arena, result, count);
 }
