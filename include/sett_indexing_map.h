@@ -3075,6 +3075,20 @@ SETT_INLINE void settp_map_row_floor(const int64_t *x, int64_t c, int64_t *out) 
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = settp_map_floor_32((int32_t)x[j], (int32_t)c);
 }
 
+/* Write op(x[j], y[j]) to out[j] for all SETTP_MAP_SAMPLES values, or 0 where it has no value. Return 1 if all have values. */
+SETT_INLINE int settp_map_row_apply(int op, const int64_t *x, const int64_t *y, int64_t *out) {
+  int j, ok = 1;
+  if (op == SETTP_MAP_MIN) {
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = x[j] < y[j] ? x[j] : y[j];
+  } else if (op == SETTP_MAP_MAX) {
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = x[j] > y[j] ? x[j] : y[j];
+  } else {
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
+      if (settp_map_apply(op, x[j], y[j], out + j)) out[j] = ok = 0;
+  }
+  return ok;
+}
+
 /* Return 1 if floor((x[j] + k * y[j]) / c) is the same number at all samples j. */
 SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t *x, const int64_t *y, uint64_t k,
                                         int64_t c) {
@@ -3486,7 +3500,7 @@ SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   for (i = list; i >= 0; i = e->atom[i].later) {
     settp_map_atom *x = e->atom + i;
     int64_t *out = e->more + (size_t)i * SETTP_MAP_MORE, v[SETTP_MAP_SAMPLES], w[SETTP_MAP_SAMPLES];
-    int j, part;
+    int part;
     x->more = 1;
     for (part = 0; part < SETTP_MAP_MORE / SETTP_MAP_SAMPLES; ++part, out += SETTP_MAP_SAMPLES) {
       if (x->kind == SETTP_MAP_ATOM_VAR) {
@@ -3499,8 +3513,7 @@ SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
         continue;
       }
       settp_map_more_of(e, x->b, part, w);
-      for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
-        if (settp_map_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
+      settp_map_row_apply(x->op, v, w, out);
     }
   }
 }
@@ -3710,8 +3723,7 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
     settp_map_row_floor(settp_map_lin_at(e, x->a), x->c, x->at);
   } else {
     const int64_t *a = settp_map_lin_at(e, x->a), *b = settp_map_lin_at(e, x->b);
-    for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
-      if (settp_map_apply(x->op, a[j], b[j], x->at + j)) x->at[j] = 0;
+    settp_map_row_apply(x->op, a, b, x->at);
   }
   if (x->kind != SETTP_MAP_ATOM_VAR) {
     if (settp_map_crowded(e, e->atoms)) settp_map_rehash(e);
@@ -4117,7 +4129,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
         continue;
       }
       settp_map_lin_row(e, y->b, value, SETTP_MAP_SAMPLES, w);
-      for (j = 0; j < SETTP_MAP_SAMPLES && ok; ++j) ok = !settp_map_apply(y->op, v[j], w[j], out + j);
+      ok = settp_map_row_apply(y->op, v, w, out);
     }
     if (!ok) break;
     for (f = 0; f < e->facts; ++f)
@@ -7324,7 +7336,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
   int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0), own[SETTP_MAP_SHOWN_MAX];
   int64_t best_f = 1;
   sett_expr expr = 0;
-  int i, j, m, members, way;
+  int i, j, m, members, way, turned = 0;
   /* no group of two operands at depth 0: the caller itself moves out what all operands of an atom have in common */
   if (n < 2 || (n == 2 && !depth)) return n;
   for (i = 0; i < n; ++i) own[i] = x[i].lin < 0 ? 0 : settp_map_symbols(e, x[i].lin, 0, 0);
@@ -7346,7 +7358,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
         }
         if (!g || (way & 2 && g < 2)) continue;
         if (way & 1) f = -f;
-        if (common == zero && f == 1) continue;
+        if (common == zero && (f == 1 || (f == -1 && turned++))) continue; /* all operands are negated once */
         for (members = m = all = 0; m < n; ++m)
           if (settp_map_group_member(e, x[m].lin, own[m], common, f, &saved) >= 0) all += saved, ++members;
         all -= settp_map_symbols(e, common, f, 1) - 1;
