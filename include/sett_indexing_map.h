@@ -7465,8 +7465,8 @@ enum { SETTP_MAP_SPREADS = 5 }; /* the ways to split the atoms of a form that se
 
 /* An atom of a form that is split into a part for the leaves and a part outside (settp_map_fold_lattice). */
 typedef struct settp_map_shared {
-  int64_t at[SETTP_MAP_SHOWN_MAX]; /* its coefficients at the leaves */
-  int64_t c;                       /* its coefficient outside of the leaves */
+  int64_t at[SETTP_MAP_SHOWN_MAX];   /* its coefficients at the leaves */
+  int64_t c;                         /* its coefficient outside of the leaves */
   int64_t amount[SETTP_MAP_SPREADS]; /* for each way: the multiple that is moved into the leaves */
   int32_t atom, own; /* `atom` is SETTP_MAP_NONE for the number 1. own: the number of symbols of its text */
 } settp_map_shared;
@@ -7557,7 +7557,8 @@ SETT_INLINE int32_t settp_map_lattice_least(const settp_map_engine *e, const set
     const settp_map_shared *x = shared + i;
     const settp_map_atom *a = e->atom + (x->atom < 0 ? 0 : x->atom);
     int64_t k = x->c - factor * x->amount[how];
-    if (x->atom >= 0 && (a->kind == SETTP_MAP_ATOM_VAR ? a->c != 1 : a->kind != SETTP_MAP_ATOM_OTHER || a->op != SETTP_MAP_MUL))
+    if (x->atom >= 0 &&
+        (a->kind == SETTP_MAP_ATOM_VAR ? a->c != 1 : a->kind != SETTP_MAP_ATOM_OTHER || a->op != SETTP_MAP_MUL))
       return 0;
     inside += x->amount[how] != x->amount[2] || x->amount[how] != x->amount[3];
     if (k) outside += x->atom < 0 ? 2 : settp_map_term_symbols(k, x->own);
@@ -8936,7 +8937,8 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
     if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1) return 0;
     if (x->kind == SETTP_MAP_ATOM_OTHER) {
       int lattice = x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX;
-      if (lattice ? !settp_map_lin_affine(e, x->a) || !settp_map_lin_affine(e, x->b) : x->op != SETTP_MAP_MUL || products++)
+      if (lattice ? !settp_map_lin_affine(e, x->a) || !settp_map_lin_affine(e, x->b)
+                  : x->op != SETTP_MAP_MUL || products++)
         return 0;
       n = settp_map_atoms_list(e, x->a, list, n);
       n = settp_map_atoms_list(e, x->b, list, n);
