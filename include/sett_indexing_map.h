@@ -5509,24 +5509,13 @@ SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const
   return ok;
 }
 
-/* Return 1 if the atom of term i of l also occurs in the dividend of a quotient in l. The term and the quotient may then be parts of one digit, so the
- * term must not be split. */
-SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int32_t i) {
-  int32_t atom = e->term[e->lin[l].first + i].atom, j;
-  for (j = 0; j < e->lin[l].count; ++j) {
-    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + j].atom;
-    if (x->kind == SETTP_MAP_ATOM_QUOTIENT && settp_map_lin_coefficient(e, x->a, atom)) return 1;
-  }
-  return 0;
-}
-
 /* Read a form with one minimum or maximum as a lattice; any other form is a leaf. Return 0 if the lattice is too large. */
 SETT_INLINE int settp_map_lattice_read(settp_map_engine *e, int32_t l, int depth, settp_map_lattice *out) {
   settp_map_lattice x, y;
   int32_t a, b, i;
   int count, op;
   i = settp_map_lattice_at(e, l, &count);
-  if (count != 1 || settp_map_lin_divides(e, l, i)) {
+  if (count != 1) {
     out->leaf[0] = l;
     out->meet[0] = 1;
     out->leaves = out->meets = 1;
@@ -8871,24 +8860,6 @@ SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *e
   return found;
 }
 
-/* Return 1 if, for two atoms x and y of a list, x + y or x - y has the same value at all samples. */
-SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *list, int32_t count) {
-  int32_t i, j;
-  for (i = 1; i < count; ++i)
-    for (j = 0; j < i; ++j) {
-      const int64_t *x = e->atom[list[i]].at, *y = e->atom[list[j]].at;
-      uint64_t up = 0, down = 0;
-      int k;
-      for (k = 1; k < SETTP_MAP_SAMPLES; ++k) {
-        uint64_t a = (uint64_t)x[k] - (uint64_t)x[0], b = (uint64_t)y[k] - (uint64_t)y[0];
-        up |= a - b;
-        down |= a + b;
-      }
-      if (!up || !down) return 1;
-    }
-  return 0;
-}
-
 /* Return 1 if the variables of some expressions first occur in the order of their atoms. */
 SETT_INLINE int settp_map_in_order(const settp_map_engine *e, const sett_expr *expr, int count) {
   size_t keep = e->arena->top;
@@ -8961,7 +8932,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
   }
   if (others && (narrow || n < e->atoms || (products && !settp_map_in_order(e, result, count)))) return 0;
   if (one_way && !e->refolded) return 1;
-  return plain && !settp_map_any_alike(e, list, n) && !settp_map_adds_numbers(e->arena, result, count);
+  return plain && !settp_map_adds_numbers(e->arena, result, count);
 }
 
 /* Apply the rules once. The result is stored below offset `keep` of the arena. */
