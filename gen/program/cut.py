@@ -216,9 +216,12 @@ class _Cut:
                               for leaf in range(len(o.shape.leaves())) if k not in computed], results)]
 
     def _loop(self, step: Instruction) -> "List[Node]":
+        """Return a loop and the copies around it. The state has the layout of the body's parameter: if the loop's
+        operand or result has another layout, the copies are outside of the loop.
+        """
         condition, body = step.called
         (needed,), count = self._needed(step), trips(step)
-        leaves, named, of = sorted(needed), _named_leaves(body), step.shape.leaves()
+        leaves, named, of = sorted(needed), _named_leaves(body), body.parameters[0].shape.leaves()
         shapes = [of[leaf] for leaf in leaves]
         before, inits = self._laid_out([self.arrays[resolved(step.operands[0], leaf)] for leaf in leaves], shapes)
         state = {leaf: Array(named[leaf], of[leaf]) for leaf in leaves}
@@ -232,7 +235,10 @@ class _Cut:
         loop = Loop(step.name, inits, list(state.values()), asked[0], asked[1][0], [*nodes, *after], ends,
                     list(results.values()), count, self.refused.get(step, ""))
         self.arrays.update((value, array) for value, array in _without_invariants(loop, self.arrays).items())
-        return [*before, loop]
+        read = [Value(step, leaf) for leaf in sorted(self._wanted(step))]
+        behind, arrays = self._laid_out([self.arrays[value] for value in read], [value.shape for value in read])
+        self.arrays.update(zip(read, arrays))
+        return [*before, loop, *behind]
 
     def _branch(self, step: Instruction) -> "List[Node]":
         wanted, (_, *needed) = self._wanted(step), self._needed(step)

@@ -16,7 +16,7 @@ from drawn import device_or_skip, in_parts, of_part
 from gen import hlo, pipeline, run
 from gen.hlo.order import reads_nan_bits
 from gen.program import build, proof
-from gen.program.ir import Program
+from gen.program.ir import Call, Loop, Program
 from gen.program.steps import Chain, Move, leaves
 from gen_run import gen
 
@@ -214,6 +214,61 @@ def test_launches_of_many_small_kernels(tmp_path: Path) -> None:
     assert [len(chain.kernels) for chain in chains if isinstance(chain, Chain)] == [16, 16, 8] and len(chains) == 3
     device_or_skip("opencl")
     assert {result.status for result in run.check(written(tmp_path, text), "opencl", run.Options())} == {"PASS"}
+
+
+LAYOUTS = """HloModule m
+
+body {
+  t = (s32[], s32[6,4]{1,0}, s32[6,4]{1,0}, s32[4]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = s32[6,4]{1,0} get-tuple-element(t), index=1
+  y = s32[6,4]{1,0} get-tuple-element(t), index=2
+  sum = s32[4] get-tuple-element(t), index=3
+  zero = s32[] constant(0)
+  row = s32[1,4]{1,0} dynamic-slice(x, i, zero), dynamic_slice_sizes={1,4}
+  values = s32[4] reshape(row)
+  more = s32[4] add(sum, values)
+  twice = s32[1,4]{1,0} add(row, row)
+  changed = s32[6,4]{1,0} dynamic-update-slice(y, twice, i, zero)
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  ROOT r = (s32[], s32[6,4]{1,0}, s32[6,4]{1,0}, s32[4]) tuple(next, x, changed, more)
+}
+
+more {
+  t = (s32[], s32[6,4]{1,0}, s32[6,4]{1,0}, s32[4]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  last = s32[] constant(5)
+  ROOT l = pred[] compare(i, last), direction=LT
+}
+
+ENTRY m {
+  p = s32[4,6] parameter(0)
+  q = s32[4,6] parameter(1)
+  x = s32[6,4]{0,1} transpose(p), dimensions={1,0}
+  y = s32[6,4]{0,1} transpose(q), dimensions={1,0}
+  zero = s32[] constant(0)
+  zeros = s32[4] broadcast(zero), dimensions={}
+  t = (s32[], s32[6,4]{0,1}, s32[6,4]{0,1}, s32[4]) tuple(zero, x, y, zeros)
+  w = (s32[], s32[6,4]{0,1}, s32[6,4]{0,1}, s32[4]) while(t), condition=more, body=body
+  same = s32[6,4]{0,1} get-tuple-element(w), index=1
+  changed = s32[6,4]{0,1} get-tuple-element(w), index=2
+  sum = s32[4] get-tuple-element(w), index=3
+  ROOT r = (s32[6,4]{0,1}, s32[6,4]{0,1}, s32[4]) tuple(same, changed, sum)
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_layouts_of_a_loop(target: str, tmp_path: Path) -> None:
+    """If the arrays around a loop have other layouts than those in its body, as in the text that JAX writes of a scan
+    over a transposed array, they are copied before and after the loop, not in each step.
+    """
+    device_or_skip(target)
+    loop, = (node for node in program(LAYOUTS).body if isinstance(node, Loop))
+    roots = [node.fusion.computation.root for node in loop.body if isinstance(node, Call)]
+    assert roots and not any(root.opcode == "copy" for root in roots if root)
+    assert {result.status for result in run.check(written(tmp_path, LAYOUTS), target, run.Options())} == {"PASS"}
 
 
 NAMES = """HloModule m
