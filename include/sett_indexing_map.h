@@ -8884,8 +8884,8 @@ SETT_INLINE int settp_map_in_order(const settp_map_engine *e, const sett_expr *e
  *     - No name of a quotient has a negative number. Of two quotients that share a variable, one divisor divides the other, so each digit has one print.
  *     - As in a reshape, variables begin at 0, quotients are of variables, no number is added, and digits were printed by first names.
  * If the results have a minimum, maximum or product, further conditions are required. At most one of them is a product. The operands of a minimum or
- * maximum are sums of variables. Variables have more than two values, because otherwise two forms may have equal values. Simplifying the printed map
- * would make the same atoms in the same order: no other atom was made, and the variables occur in the order of their atoms.
+ * maximum are sums of variables. Variables have more than two values, because otherwise two forms may have equal values. No atom was made that is not
+ * in the results, so the next round would make the same atoms. With a product, it would also make the variables in the same order.
  * This is not proved. tests/algebra/indexing_map_property_test.c counts the maps that change when they are simplified again. */
 SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
                                   const sett_map_constraint *constraint, int constraints) {
