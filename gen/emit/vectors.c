@@ -238,7 +238,9 @@ static inline floats mad_floats(floats a, floats b, floats c) {
 #if defined(__AVX512F__)
   return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
-  return (floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+  /* as assembler text, because gcc 12 otherwise moves sums between registers and stores them */
+  __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(c) : "x"(a), "x"(b));
+  return c;
 #elif defined(__aarch64__)
   return (floats)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
@@ -250,7 +252,9 @@ static inline doubles mad_doubles(doubles a, doubles b, doubles c) {
 #if defined(__AVX512F__)
   return (doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__)
-  return (doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+  /* as assembler text, because gcc 12 otherwise moves sums between registers and stores them */
+  __asm__("vfmadd231pd {%2, %1, %0|%0, %1, %2}" : "+x"(c) : "x"(a), "x"(b));
+  return c;
 #elif defined(__aarch64__)
   return (doubles)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else

@@ -28,7 +28,8 @@ def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device
     buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
     block = device.block if d.block_chains else None
     runs = _runs(steps, block, device.chain_kernels)
-    inside = {launch.kernel.name for run in _chain_runs(runs, block, device.chain_kernels) for launch in launches_of(run)}
+    inside = {launch.kernel.name for run in _chain_runs(runs, block, device.chain_kernels)
+              for launch in launches_of(run)}
     names = (f"sett_{program.name}_launch{number}" for number in itertools.count())
     return _chained(runs, inside, buffers, names, d, block, device.chain_kernels)
 
@@ -108,7 +109,8 @@ def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer
                 step.condition, step.body = (_chained(_runs(of, block, most), inside, buffers, names, d, block, most)
                                              for of in (step.condition, step.body))
             elif isinstance(step, Switch):
-                step.arms = [_chained(_runs(arm, block, most), inside, buffers, names, d, block, most) for arm in step.arms]
+                step.arms = [_chained(_runs(arm, block, most), inside, buffers, names, d, block, most)
+                             for arm in step.arms]
             made.append(step)
     return made
 

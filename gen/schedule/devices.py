@@ -425,18 +425,22 @@ class ContractionCpuNumbers:
     # narrow_chunk: skinny_chunk for these. The units of a chunk stay in L1, although rows that are some KiB apart share
     #     its sets (f32 by 4096x4096, AVX2, 1 thread, with 8 steps and with 32: 2 rows 8.3 and 22.0 ms; 4 rows 9.4 and
     #     23.0 ms; 8 rows 12.8 and 27.6 ms; 12 rows 19.1 and 29.4 ms).
-    # narrow_rows: maximum number of rows without panels. With more rows, each group of packed_units units is copied to
-    #     a panel of packed_chunk steps (with panels and without: 16 rows 21.7 and 22.2 ms; 32 rows 29.9 and 54.6 ms; 64
+    # narrow_rows: maximum number of rows without panels. With more rows, groups of narrow_units units are copied to a
+    #     panel of packed_chunk steps (with panels and without: 16 rows 21.7 and 22.2 ms; 32 rows 29.9 and 54.6 ms; 64
     #     rows 37.7 and 109 ms).
-    # dot_tiles: rows and units of a tile, by the maximum number of rows of the product, if a unit has adjacent steps of
-    #     one sum (a product of few rows by a transposed matrix). More rows than the last key have the last tile. A tile
-    #     keeps 12 sums in 12 registers.
-    # dot_chunk: steps of a chunk of such a product (prototypes, f32 by the transpose of 4096x4096, AVX2, 2 threads,
-    #     with these tiles, with 6 sums in 12 registers (2 rows by 3 units), and as other products: 2 rows 2.9, 3.1 and
-    #     6.1 ms; 8 rows 4.8, 5.7 and 7.8 ms; 17 rows 7.5, 10.0 and 18.0 ms).
+    # narrow_units: units of such a panel. In the panel, the steps of a unit are adjacent, and the tiles of a group
+    #     prefetch the next panel. (2 threads, panels of 4 units with adjacent units, the same with prefetches by tiles,
+    #     and panels of 8 units with adjacent steps: 16 rows 19.7, 18.4 and 13.3 ms; 64 rows 28.7, 21.5 and 21.2 ms.
+    #     Panels of 16 units are as fast, of 32 units slower.)
+    # dot_tile: rows and units of a tile if a unit has adjacent steps of one sum (a product of few rows by a transposed
+    #     matrix). The tile's 12 sums and 3 rows are in registers.
+    # dot_chunk: steps of a chunk of such a product (f32 by the transpose of 4096x4096, 2 threads, with this tile and
+    #     with tiles of 4 by 3: 8 rows 5.2 and 7.6 ms, 17 rows 8.1 and 9.9 ms; in chunks of 32 and of 100 steps: 8 rows
+    #     4.5 and 5.5 ms).
     narrow_chunk: int = 8
     narrow_rows: int = 12
-    dot_tiles: Mapping[int, Tuple[int, int]] = field(default_factory=lambda: {12: (3, 4), 32: (4, 3)})
+    narrow_units: int = 8
+    dot_tile: Tuple[int, int] = (3, 4)
     dot_chunk: int = 32
     rows: int = 96                      # rows of a work-item: a whole number of tiles for every instruction set
 
@@ -1007,7 +1011,8 @@ class Device:
     page: int = 4096            # bytes of a page of memory
 
     # maximum number of kernels that follow each other in one launch of OpenCL on a CPU. PoCL compiles a launch as one
-    # function: of a program of 86 small kernels, one launch takes 90 s, launches of 32 kernels 25 s, of 16 or 8 kernels 16 s
+    # function: of a program of 86 small kernels, one launch takes 90 s, launches of 32 kernels 25 s, of 16 or 8 kernels
+    # 16 s
     chain_kernels: int = 16
     most_bytes: int = 0         # not measured: maximum bytes of a program's scratch and stack; 0: no limit
 

@@ -20,6 +20,9 @@
 #pragma GCC optimize("fp-contract=off")
 #ifdef __AVX__
 #pragma GCC optimize("no-ipa-ra") /* else gcc omits vzeroupper before calls of static functions, and their calls of libm take 20 times as long */
+#ifndef __AVX512F__
+#pragma GCC optimize("ira-loop-pressure") /* else gcc moves constants out of the loops of products, which then lack registers for sums */
+#endif
 #endif
 #else
 #pragma STDC FP_CONTRACT OFF

@@ -25,7 +25,7 @@ import pytest
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, decided, fusions, in_parts, in_turn, marked, plain, shape, written_by
 from gen_run import gen
 from gen import run, schedule
-from gen.heroes.contraction_cpu import ContractionSchedule, counts
+from gen.heroes.contraction_cpu import ContractionSchedule, _chunk, counts
 from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.hlo import Fusion
 from gen.pipeline import target_file
@@ -783,10 +783,48 @@ def test_few_rows_by_a_transposed_matrix(target: str, device: str, tmp_path: Pat
                           TURNED).replace("HloModule e", f"HloModule {name}")
     texts["two"] = dot("f32[5,7,160]{2,1,0}", "f32[530,7,160]{2,1,0}", "f32[5,530]{1,0}",
                        "lhs_contracting_dims={1,2}, rhs_contracting_dims={1,2}").replace("HloModule e", "HloModule two")
+    for rows, columns, steps in ((7, 67, 8192), (24, 70, 1168), (25, 5, 4112)):    # the sum goes along rows that are not adjacent
+        name = f"apart{rows}"
+        texts[name] = dot(f"f32[3,{rows},{steps}]{{2,1,0}}", f"f32[3,{columns},{steps}]{{2,1,0}}", f"f32[{rows},{columns}]{{1,0}}",
+                          "lhs_contracting_dims={0,2}, rhs_contracting_dims={0,2}").replace("HloModule e", f"HloModule {name}")
     for text in texts.values():
         (fusion,) = fusions(text)
         assert "dots_tile_" in target_file(fusion, target, device).text, text
     agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
+def test_panels_of_groups_of_units(target: str, device: str, tmp_path: Path) -> None:
+    """Products whose work-items copy groups of units to panels agree with the reference if the last group has fewer
+    units, if the last two units share columns, if the last tiles have fewer rows, if the last chunk has fewer steps, and
+    with several dimensions along the sum.
+    """
+    texts = {}
+    for rows, columns, steps, dtype in ((13, 1030, 300, "f32"), (16, 1168, 256, "f32"), (17, 517, 1000, "f32"), (31, 2064, 333, "f32"),
+                                        (64, 272, 300, "f32"), (70, 1030, 300, "f32"), (97, 400, 1111, "f32"), (200, 272, 260, "f32"),
+                                        (19, 515, 300, "f64"), (99, 267, 300, "f64")):
+        name = f"g{rows}_{columns}_{steps}"
+        texts[name] = dot(f"{dtype}[{rows},{steps}]{{1,0}}", f"{dtype}[{steps},{columns}]{{1,0}}", f"{dtype}[{rows},{columns}]{{1,0}}",
+                          ROWS).replace("HloModule e", f"HloModule {name}")
+    for rows in (20, 75):
+        texts[f"two{rows}"] = dot(f"f32[3,{rows},300]{{2,1,0}}", "f32[3,300,1030]{2,1,0}", f"f32[{rows},1030]{{1,0}}",
+                                  "lhs_contracting_dims={0,2}, rhs_contracting_dims={0,1}").replace("HloModule e", f"HloModule two{rows}")
+    for text in texts.values():
+        (fusion,) = fusions(text)
+        assert "_units(fetched" in target_file(fusion, target, device).text, text
+    agree(texts, target, device, tmp_path)
+
+
+def test_chunks_without_remaining_steps() -> None:
+    """All chunks have equally many steps, a multiple of the unrolled steps, if this needs few more chunks."""
+    for size, most, unrolled, steps in ((128, 128, 4, 128), (1000, 128, 4, 100), (1000, 128, 2, 100), (2000, 128, 4, 100), (3000, 128, 2, 120),
+                                        (333, 128, 4, 111), (125, 128, 2, 125), (500, 256, 4, 250), (300, 256, 2, 150), (300, 256, 4, 100),
+                                        (1001, 32, 4, 32), (7, 8, 4, 7)):
+        assert _chunk(size, most, unrolled) == steps, (size, most, unrolled)
+    for size in range(1, 600):
+        for most in (8, 32, 128):
+            steps = _chunk(size, most, 4)
+            assert 1 <= steps <= most and -(-size // steps) <= 1.5 * -(-size // most)
 
 
 @pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
