@@ -139,13 +139,13 @@ def chunks_of(device: Device, steps: int, most: int) -> int:
     return chunks
 
 
-def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, spread: Interleaving,
+def candidates(device: Device, elements: int, widths: Sequence[int], stream: bool, spread: Interleaving,
                row: int = 0) -> "List[LoopSchedule]":
     """Return the schedules of the loop hero in order of preference. The caller takes the first schedule that the maps
     of the nest allow; the last schedule always works.
 
     widths: the bytes of each element that is contiguous in loop order.
-    traffic: the bytes that are moved.
+    stream: true if stores bypass the caches.
     spread: the interleaving of elements that are adjacent in some accesses but not in others.
     row: number of elements of a row, if rows are not contiguous (0: all elements are one row).
     """
@@ -157,8 +157,8 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
     if device.lanes > 1:
         if spread.registers > 1:
             of_spread = _interleaved if spread.words else _spread
-            loops += of_spread(device, elements, widths, traffic > device.cache, spread)
-        loops += _wide(device, elements, widths, traffic > device.cache, row)
+            loops += of_spread(device, elements, widths, stream, spread)
+        loops += _wide(device, elements, widths, stream, row)
     if device.group == 1:
         return loops + [LoopSchedule(chunks=chunks_of(device, elements, numbers.scalar_chunks), blocked=True)]
     return loops + [LoopSchedule(numbers.scalar_group if elements >= numbers.scalar_elements else 1)]
