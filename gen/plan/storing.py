@@ -24,7 +24,7 @@ from gen.plan.partition import (EMPTY, INLINE, PADS, PARTS, RUNTIME, STORED, Ent
                                 divisions, moves_only)
 from gen.plan.plan import stops
 from gen.plan.scan import prefix
-from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, Costs
+from gen.schedule import CALLED_COST, DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, Costs
 
 
 MOST_ENTRIES = 1 << 20
@@ -53,6 +53,7 @@ class _Work:
     """The work of one call of a function.
 
     instructions: the number of vector instructions, without those of called functions.
+    calls: the part of `instructions` that a loop over single elements computes by calls of functions of math.h.
     ops: the number of ops of the graph that these instructions compute.
     entries: the number of entries (values in the code), without those of called functions.
     sides: true if it contains a pad or a concatenate.
@@ -61,6 +62,7 @@ class _Work:
     """
 
     instructions: float = 0.0
+    calls: float = 0.0
     ops: float = 0.0
     entries: int = 0
     sides: bool = False
@@ -82,6 +84,8 @@ class Evaluations(Partition):
         self.written: "Dict[Function, int]" = {}
         self._reached: "Set[Instruction]" = set()
         self._weights: "Dict[Region, float]" = {}
+        # functions that compute the indices or the updates of a scatter, whose kernel has loops over single elements
+        self._scattered: "Set[Function]" = set()
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
@@ -102,6 +106,13 @@ class Evaluations(Partition):
                 function = walks[dims] if dims in walks else walks.setdefault(dims, self._function(dims))
                 self._use(self._resolve(leaf.value, function.index, leaf.output, function), function.body)
 
+    def _use_all(self, values: "Sequence[Instruction]") -> Function:
+        """Return a new function that computes values with the same dimensions in one loop."""
+        function = self._function(values[0].shape.dims)
+        for value in values:
+            self._use(self._resolve(value, function.index, 0, function), function.body)
+        return function
+
     def _function(self, dims: "Tuple[int, ...]") -> Function:
         """Add a function for a value that is written in any case, with the dimensions `dims`."""
         function = Function("", dims)
@@ -117,10 +128,13 @@ class Evaluations(Partition):
     def _place_values(self) -> None:
         for instruction in reversed(self.computation.instructions):
             if instruction in self._reached and instruction.opcode == "scatter":
-                for operand in instruction.operands:
+                count = len(instruction.operands) // 2
+                for operand in instruction.operands[:count]:    # results begin as copies of these operands
                     if operand.shape.elements:
-                        function = self._function(operand.shape.dims)
-                        self._use(self._resolve(operand, function.index, 0, function), function.body)
+                        self._use_all([operand])
+                for values in (instruction.operands[count:count + 1], instruction.operands[count + 1:]):
+                    if values[0].shape.elements:
+                        self._scattered.add(self._use_all(values))
             elif instruction in self._reached:
                 function = self._function(instruction.shape.leaves()[0].dims)
                 self._compute(instruction, function.body, function.index)
@@ -129,8 +143,11 @@ class Evaluations(Partition):
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
         """Return true if a value is computed where it is read. That holds if it is read less than twice per element, or
-        if a kernel of rows computes it once per row.
+        if a kernel of rows computes it once per row. The indices and updates of a scatter are functions, so that they
+        may be stored.
         """
+        if region.function in self._scattered:
+            return False
         reads, elements = self._weight(region) * math.prod(region.function.dims), instruction.shape.leaves()[0].elements
         return super()._inlined(instruction, region) and (reads < 2 * elements
                                                           or elements <= self._totals.get(instruction, 0))
@@ -173,6 +190,8 @@ class Evaluations(Partition):
                 inner = self._weight(entry.regions[-1]) if _loops(entry) else weight
                 if entry.instruction not in self._known:
                     work.instructions += inner * instructions(entry.instruction)
+                    if calls(entry.instruction):
+                        work.calls += inner * instructions(entry.instruction)
                     work.ops += inner * operations(entry.instruction)
                 work.entries += 1
                 work.sides = work.sides or entry.instruction.opcode in (*PADS, "concatenate")
@@ -205,8 +224,10 @@ class Evaluations(Partition):
         """Return true if calls of `callee` by `function` do not compute its value again. There are two cases: either
         `function` reads each element of the value once, in a nest that is shared with other readers of the value; or
         the value depends elementwise on a reduction's totals and is then broadcast, so that it is computed once per
-        row.
+        row. The kernel of a scatter shares nothing with other kernels.
         """
+        if function in self._scattered:
+            return False
         work, elements = self.work[function], math.prod(callee.dims)
         reads = work.reads[callee] * math.prod(function.dims)
         if callee.root and elements <= self._totals.get(callee.root, 0):
@@ -220,6 +241,7 @@ class Evaluations(Partition):
         # for each function that is not stored: the factor of its instructions' cost, which is the largest of its
         # callers' factors
         factors: "Dict[Function, float]" = {}
+        scattered = set(self._scattered)    # functions that are computed in the kernel of a scatter
         time = 0.0
         for function in self.functions:
             factor = factors.get(function, 1.0)
@@ -229,8 +251,12 @@ class Evaluations(Partition):
                 factor = max(factor, costs.sides)
             reads, times = counts[function]
             time += times * self.work[function].instructions * costs.instruction * factor
+            if function in scattered:
+                time += times * self.work[function].calls * costs.instruction * (costs.scalar - 1)
             for callee in self.work[function].reads:
                 if callee not in stored:
+                    if function in scattered:
+                        scattered.add(callee)
                     factors[callee] = max(factor, factors.get(callee, 1.0))
             if function in stored:
                 time += costs.kernel + _bytes(function) * _per_byte(function, costs)
@@ -268,6 +294,8 @@ class Evaluations(Partition):
                 readers.setdefault(callee, {})[function] = weight
         # for each function: the time of one call, including calls of functions whose values are not stored
         time: "Dict[Function, float]" = {}
+        # for each function: the time that a call takes longer in the kernel of a scatter
+        slower: "Dict[Function, float]" = {}
         entries: "Dict[Function, int]" = {}
         repeated: "Dict[Function, int]" = {}
         sides: "Dict[Function, bool]" = {}
@@ -281,6 +309,8 @@ class Evaluations(Partition):
                 weight * (_loaded(callee, costs) if callee in stored
                           else time[callee] * (1 if sides[callee] else factor))
                 for callee, weight in work.reads.items())
+            slower[function] = (costs.scalar - 1) * work.calls * costs.instruction + sum(
+                weight * slower[callee] for callee, weight in work.reads.items() if callee not in stored)
             sides[function] = work.sides or any(sides[callee] for callee in work.reads if callee not in stored)
             self._inline(function, [callee for callee in work.sites if callee not in stored], entries, repeated)
             if function not in possible:
@@ -291,7 +321,8 @@ class Evaluations(Partition):
                      if not self._shared(reader in passes or reader in stored, reader, function)]
             reads = elements * (len(alone) < len(of)) + sum(alone)
             sites = sum(self.work[reader].sites[function] for reader in of)
-            again = reads * time[function]
+            again = reads * time[function] + slower[function] * sum(
+                weight * math.prod(reader.dims) for reader, weight in of.items() if reader in self._scattered)
             if (sites - 1) * entries[function] + sites * repeated[function] > INLINE:
                 again *= costs.called
             once_ = (elements * time[function] + costs.kernel + _bytes(function) * _per_byte(function, costs)
@@ -446,6 +477,13 @@ def instructions(instruction: Instruction) -> float:
     if instruction.opcode in CONTRACTIONS:
         return STEP_COST * factor
     return factor * max(1.0, operations(instruction))
+
+
+def calls(instruction: Instruction) -> bool:
+    """Return true if a loop over single elements computes an op by a call of a function of math.h."""
+    row = ELEMENTWISE.get(instruction.opcode)
+    return row is not None and row.cost >= CALLED_COST and dtypes.TABLE[instruction.shape.dtype].kind in ("float",
+                                                                                                       "complex")
 
 
 def operations(instruction: Instruction) -> float:

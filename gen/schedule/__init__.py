@@ -2,8 +2,8 @@
 Maps give the addresses, and templates give the text.
 """
 
-from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, FEW_ROWS, GPU_COSTS,
-                                  GUARD_REGISTERS, KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,
+from gen.schedule.devices import (CALLED_COST, CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, FEW_ROWS,
+                                  GPU_COSTS, GUARD_REGISTERS, KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,
                                   Panels, PICKED_STRIDE, PlanClass, PIECE, PIECES, SHORT_SUM, SMALL_BYTES, SMALL_COSTS,
                                   SCATTERED_COST,
                                   SIDES_COST, SPREAD_ELEMENTS, SPREAD_ROW, STEP_COST, STRIDED_COST,

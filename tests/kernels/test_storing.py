@@ -14,7 +14,7 @@ import random
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Set, Tuple
 
 import pytest
 
@@ -273,6 +273,45 @@ def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
     first, second = nests.planned(fusion).nests
     assert [root.buffer.pointer for root in first.partition.roots] == ["q0", "r0"]
     assert [root.buffer.pointer for root in second.partition.roots] == ["r1"]
+
+
+def scatters(lines: str, updates: str = "x", places: "Sequence[str]" = ("i",)) -> str:
+    """Return a module that adds f32 updates at each of `places`. lines: the lines that compute further values from x
+    and y, which are f32[20000,16], and from i and j, which are s32[20000,1].
+    """
+    form = "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum"
+    of = [f"r{k} = f32[2000,16] scatter(zeros, {place}, {updates}), {form}" for k, place in enumerate(places)]
+    return "\n  ".join([
+        "sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\ne {",
+        "x = f32[20000,16] parameter(0)", "y = f32[20000,16] parameter(1)", "i = s32[20000,1] parameter(2)", "j = s32[20000,1] parameter(3)",
+        "zero = f32[] constant(0)", "zeros = f32[2000,16] broadcast(zero), dimensions={}", *lines.split("; "), *of,
+        f"ROOT t = ({', '.join(['f32[2000,16]'] * len(of))}) tuple({', '.join(f'r{k}' for k in range(len(of)))})"]) + "\n}\n"
+
+
+DEEP = "h = f32[20000,16] tanh(x); a = f32[20000,16] multiply(h, y)"
+PLACES = "f = f32[20000,1] convert(i); l = f32[20000,1] log(f); at = s32[20000,1] convert(l)"
+CHEAP = "m = f32[20000,16] multiply(x, y); a = f32[20000,16] subtract(m, x)"
+
+
+@pytest.mark.parametrize("text, of_cpu, of_gpu", (
+    (scatters("a = f32[20000,16] tanh(x)", "a"), {"a"}, set()),
+    (scatters("a = f32[20000,16] exponential(x)", "a", ("i", "j")), {"a"}, set()),
+    (scatters(DEEP, "a"), {"a"}, set()),
+    (scatters(PLACES, places=("at",)), {"at"}, set()),
+    (scatters(CHEAP, "a"), set(), set()),
+    (scatters(CHEAP, "a", ("i", "j")), set(), set()),
+    (scatters("a = f32[20000,16] divide(x, y)", "a"), set(), set()),
+    (scatters("k = s32[20000,1] power(i, j)", places=("k",)), set(), set())),
+    ids=("tanh", "two scatters", "product of a tanh", "places", "cheap", "cheap, two scatters", "quotient", "integers"))
+def test_values_that_scatters_read(text: str, of_cpu: "Set[str]", of_gpu: "Set[str]") -> None:
+    """On CPUs, the kernel of a scatter has loops over single elements, which call a function of math.h for each one.
+    So a kernel with vectors stores the values that need such a function, once for all scatters. Cheap values are
+    computed in the kernel of the scatter.
+    """
+    (fusion,) = fusions(text)
+    for cpu, names in ((True, of_cpu), (False, of_gpu)):
+        storage = nests.planned(fusion, schedule.PlanClass(cpu)).storage
+        assert storage is not None and {value.name for value in storage.stored} == names, cpu
 
 
 def test_buffers_are_shared() -> None:
