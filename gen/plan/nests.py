@@ -151,13 +151,15 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
     lost = [product for nest in result for product in contraction.lost(nest) if product not in apart]
     if lost:
         return _nests(title, computation, leaves, costs, panels, update, [*apart, *lost])
-    result = rows.joined(_with_sides(result), divided.cuts, title)
-    result = [concatenation.with_parts(nest, True) if type(nest) is Nest else nest
-              for nest in (strips.joined(result, panels, divided.cuts) if panels else result)]
+    after: List[Nest] = []
     for instruction, numbers in divided.scatters.items():
         targets = [plan.value_root(instruction, k, number) for k, number in enumerate(numbers)]
-        result += scatter.nests(computation, instruction, targets, divided.cuts,
-                                [next(names) for _ in range(len(numbers) + 1)])
+        after += scatter.nests(computation, instruction, targets, divided.cuts,
+                               [next(names) for _ in range(len(numbers) + 1)])
+    result = rows.joined(_with_sides(result), divided.cuts, title, after)
+    result = [concatenation.with_parts(nest, True) if type(nest) is Nest else nest
+              for nest in (strips.joined(result, panels, divided.cuts, after) if panels else result)]
+    result += after
     if update:
         result.append(update_nests.renamed(update, next(names)))
     return result, storage

@@ -110,9 +110,11 @@ class Rows(Nest):
         return space_of(maps, self.space)
 
 
-def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -> "List[Nest]":
+def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str,
+           after: "Sequence[Nest]" = ()) -> "List[Nest]":
     """Return the nests in an order in which they can run, with nests over the same rows combined. cuts: values that are
-    stored in scratch buffers. name: the name of the combined nest if it is the only nest.
+    stored in scratch buffers. name: the name of the combined nest if it is the only nest. after: nests that run later
+    and may read the scratch buffers.
     """
     groups: "List[List[Nest]]" = []
     needs = _needs(nests)
@@ -133,10 +135,10 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
                                                        for need in needs[nest]))
         waiting.remove(group)
         done.update(group)
-        title = name if len(groups) == 1 else group[0].name
+        title = name if len(groups) == 1 and not after else group[0].name
         of_rows = [nest for nest in group if nest not in columns]
-        alone = _stages(title, of_rows, [], nests, cuts)
-        whole = _stages(title, of_rows, [nest for nest in group if nest in columns], nests, cuts)
+        alone = _stages(title, of_rows, [], [*nests, *after], cuts)
+        whole = _stages(title, of_rows, [nest for nest in group if nest in columns], [*nests, *after], cuts)
         if whole and whole.columns:
             whole.members = [*([alone] if alone else of_rows), *whole.columns]
         result += [whole] if whole else [alone] if alone else group
@@ -158,7 +160,7 @@ def _stages(
     cuts: "Dict[Instruction, int]",
 ) -> "Optional[Rows]":
     """Combine the nests of a group and those in `columns` into one nest of several stages. columns: reductions across
-    rows. Return None if there are fewer than two stages.
+    rows. nests: all nests that may read the scratch buffers. Return None if there are fewer than two stages.
     """
     whole = _rows(name, group, cuts, columns) if len(group) + len(columns) > 1 else None
     if not whole or len(whole.stages) < 2:

@@ -49,16 +49,17 @@ class Strips(Nest):
                 if divided or root.buffer not in self.inner]
 
 
-def joined(nests: "Sequence[Nest]", panels: Panels, cuts: "Dict[Instruction, int]") -> "List[Nest]":
+def joined(nests: "Sequence[Nest]", panels: Panels, cuts: "Dict[Instruction, int]",
+           after: "Sequence[Nest]" = ()) -> "List[Nest]":
     """Return the nests, with nests that can run strip by strip combined. A combined nest takes the place of its last
-    member. cuts: the values that are stored in scratch buffers.
+    member. cuts: the values that are stored in scratch buffers. after: nests that run later and may read these buffers.
     """
-    result = list(nests)
+    result, readers = list(nests), [*nests, *after]
     if any(nest.aliases for nest in nests):     # a nest that updates a buffer in place must keep its place in the order
         return result
     for middle in nests:
         products = [nest for nest in result if isinstance(nest, Contraction)]
-        producer = next((nest for nest in products if _feeds(nest, middle, nests)), None)
+        producer = next((nest for nest in products if _feeds(nest, middle, readers)), None)
         rows = (middle if isinstance(middle, Rows) else alone(middle, cuts)) if producer else None
         if rows is None or producer is None or rows.columns:
             continue
@@ -66,7 +67,7 @@ def joined(nests: "Sequence[Nest]", panels: Panels, cuts: "Dict[Instruction, int
         # Such a product computes few sums along a large matrix; its blocks are larger than a strip.
         if rows is not middle and rows.space.elements // rows.rows.elements <= producer.unit:
             continue
-        consumer = next((nest for nest in products if _feeds(middle, nest, nests)), None)
+        consumer = next((nest for nest in products if _feeds(middle, nest, readers)), None)
         for chain in ([producer, middle, consumer], [producer, middle]):
             made = _strips([nest for nest in chain if nest], rows, nests, panels)
             if made:

@@ -75,7 +75,7 @@ KEPT_COST = 12
 SCATTERED_COST = 24
 SIDES_COST = 2              # instructions that choose between the two sides of a pad or a concatenate
 STEP_COST = 2               # instructions of one step of the sum of a product
-# An op on floats with at least this `Elementwise.cost` is a call of a function of math.h in a loop over single elements.
+# In a loop over single elements, an op on floats of at least this `Elementwise.cost` is a call of a function of math.h.
 # C compilers compute cheaper ops inline, and often vectorise the loop.
 CALLED_COST = 20
 DIVISION_COST = 2           # instructions of one quotient or remainder in an index

@@ -314,6 +314,17 @@ def test_values_that_scatters_read(text: str, of_cpu: "Set[str]", of_gpu: "Set[s
         assert storage is not None and {value.name for value in storage.stored} == names, cpu
 
 
+@pytest.mark.parametrize("target", ("c", "opencl", "cuda"))
+def test_totals_that_scatters_read(target: str) -> None:
+    """A kernel of rows stores the totals that only a later scatter reads. The proof of the program fails otherwise."""
+    totals = "; ".join(("first = f32[20000] reduce(x, zero), dimensions={1}, to_apply=sum", "wide = f32[20000,16] broadcast(first), dimensions={0}",
+                        "d = f32[20000,16] subtract(x, wide)", "total = f32[20000] reduce(d, zero), dimensions={1}, to_apply=sum",
+                        "all = f32[20000,16] broadcast(total), dimensions={0}", "a = f32[20000,16] multiply(d, all)"))
+    (fusion,) = fusions(scatters(totals, "a"))
+    file = pipeline.target_file(fusion, target)
+    assert file.storage.bytes >= 4 * 20000
+
+
 def test_buffers_are_shared() -> None:
     """A chain of steps needs only two buffers: a step reads one and writes the other, and the next step overwrites the
     first one. One of the two is the result's own buffer, except in OpenCL.
