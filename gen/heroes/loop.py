@@ -18,7 +18,6 @@ from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, kernel_of
 from gen.heroes.walk import Bursts, Walk
 from gen.hlo import dtypes
 from gen.plan import element_loops
-from gen.plan.buffer import Role
 from gen.plan.buffers import buffer_of, memory_map, reads_of, touches
 from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
@@ -198,9 +197,7 @@ class LoopHero(Hero[Nest, LoopSchedule]):
         plain = not nest.reads_first and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
         spread = interleaving(nest) if device.lanes > 1 and plain else Interleaving()
         widths, traffic = _widths(nest)
-        kept = all(root.buffer.role is Role.SCRATCH for root in nest.partition.roots)
-        stream = traffic > (device.loop_cpu.kept_bytes if kept else device.cache)
-        loops = candidates(device, nest.shape.elements, widths, stream, spread,
+        loops = candidates(device, nest.shape.elements, widths, device.streams(traffic, nest.only_scratch), spread,
                            row(nest) if device.cpu and plain else 0)
         lanes = _lanes(device, nest) if plain else device.lanes
         if lanes < device.lanes:

@@ -26,7 +26,6 @@ from gen.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share
 from gen.hlo import dtypes
-from gen.plan.buffer import Role
 from gen.plan.buffers import touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
@@ -100,8 +99,7 @@ class TransposeCpuHero(Hero[Nest, Candidate]):
             digit = transposed(space)
             if digit is not None:
                 frame = _frame(context.device, space, digit, joined)
-                kept = all(root.buffer.role is Role.SCRATCH for root in nest.partition.roots)
-                for tile in _tiles(context.device, context.target, frame, moved, kept):
+                for tile in _tiles(context.device, context.target, frame, moved, nest.only_scratch):
                     yield Candidate(nest, frame, tile)
 
     def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
@@ -218,8 +216,8 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
 
 
 def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> Iterator[RegisterTileSchedule]:
-    """Return the tiles that fit, best first. kept: true if another kernel reads the results, so that they should stay
-    in a cache.
+    """Return the tiles that fit, best first. kept: true if other kernels read all results, so that they should stay in
+    a cache.
     """
     numbers = device.transpose_cpu
     space, digit = frame.space, frame.rows[0]
@@ -244,7 +242,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes)
                        for a in space.accesses if a.write)
             # a cache line may contain several rows
-            stream = traffic > (numbers.kept_bytes if kept else device.cache) and line >= device.line
+            stream = device.streams(traffic, kept) and line >= device.line
             items = _items(frame, lanes * down, rows, chunks)
             prefetches = traffic > device.cache and rows * width >= device.line
             yield RegisterTileSchedule(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.hlo import Instruction, Shape
-from gen.plan.buffer import Buffer
+from gen.plan.buffer import Buffer, Role
 from gen.plan.partition import Partition, Root
 
 TOO_LARGE = "the index does not fit 64 bits; instead, cut the arrays into several"
@@ -50,6 +50,11 @@ class Nest:
     def partitions(self) -> "List[Partition]":
         """Return the partitions that compute the nest's elements. There are several if the nest has several stages."""
         return [self.partition, *(self.further if self.members else ())]
+
+    @property
+    def only_scratch(self) -> bool:
+        """Return true if other kernels read all results, and the program returns none of them."""
+        return all(root.buffer.role is Role.SCRATCH for root in self.partition.roots)
 
     def undivided(self) -> "List[Nest]":
         """Return the nests that become kernels if no module of gen/heroes makes one kernel of this nest. They are its

@@ -633,10 +633,6 @@ class LoopCpuNumbers:
     # prefetch distance in bytes, in the order in which interleaved rows are read. There are no such prefetches if a
     # block of rows is larger than twice this distance, because hardware prefetchers then load it.
     order_prefetch: int = 32 << 10
-    # If another kernel reads the result, stores bypass the caches only if at least this number of bytes is read and
-    # written (a copy of 5.3 MB of weights, and the 3x3 convolution of 169 pixels that reads the copy, AVX2, 2 threads:
-    # 3.5 ms, with streaming stores 5.5 ms; f32 1024x2048x2048 68 and 73 ms).
-    kept_bytes: int = 64 << 20
     # bytes of rows that are assembled in L1 before they are stored (1 KiB and 4 KiB are equally fast)
     staged_bytes: int = 2048
     # maximum bytes that one step copies if an index selects a whole row (a gather of rows)
@@ -730,10 +726,6 @@ class TransposeCpuNumbers:
     # minimum length of the dimension along which a tile has its rows or lanes; a shorter dimension is joined with the
     # next dimensions in memory
     joined: int = 64
-    # If another kernel reads the result, stores bypass the caches only if at least this number of bytes is read and
-    # written (a copy of 9 MB of weights, and the convolution that reads the copy, 2 threads: 1.73 ms, with streaming
-    # stores 2.16 ms).
-    kept_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -1020,6 +1012,11 @@ class Device:
     warp: int                   # threads that execute in lockstep
     line: int                   # CPU: bytes that one store should fill; GPU: the widest access of a thread, in bytes
     cache: int = 0              # bytes of the last-level cache; stores to larger arrays bypass it
+
+    # The number that loops and transposes use instead of `cache` if other kernels read all results (copies of weights,
+    # and the convolutions that read them, 2 threads: 9 MB, AVX-512, 1.73 ms, with streaming stores 2.16 ms; 5.3 MB,
+    # AVX2, 3.5 and 5.5 ms. f32 1024x2048x2048, AVX2, 68 and 73 ms.)
+    kept_cache: int = 64 << 20
     lanes: int = LANES          # number of elements of a CPU's vectors; 1: the language has no vectors
     group: int = 1              # work-items of a work-group on a CPU
     page: int = 4096            # bytes of a page of memory
@@ -1075,6 +1072,12 @@ class Device:
     def wide(self) -> bool:
         """Return true for a CPU whose kernels use vectors."""
         return self.cpu and self.lanes > 1
+
+    def streams(self, traffic: int, kept: bool) -> bool:
+        """Return true if stores bypass the caches. traffic: the bytes that a kernel reads and writes. kept: true if
+        other kernels read all its results.
+        """
+        return traffic > (self.kept_cache if kept else self.cache)
 
     def scalar(self) -> "Device":
         """Return this device for a language without vectors."""
