@@ -233,12 +233,12 @@ static inline doubles sqrt_doubles(doubles x) {
 #endif
 }
 
-/* a b + c, rounded once if the machine has an instruction for it */
+/* a b + c, rounded once if the machine has an instruction for it. For AVX2 it is assembler text, because gcc 12 otherwise moves sums between registers
+ * and stores them. */
 static inline floats mad_floats(floats a, floats b, floats c) {
 #if defined(__AVX512F__)
   return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
-  /* as assembler text, because gcc 12 otherwise moves sums between registers and stores them */
   __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(c) : "x"(a), "x"(b));
   return c;
 #elif defined(__aarch64__)
@@ -252,7 +252,6 @@ static inline doubles mad_doubles(doubles a, doubles b, doubles c) {
 #if defined(__AVX512F__)
   return (doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__)
-  /* as assembler text, because gcc 12 otherwise moves sums between registers and stores them */
   __asm__("vfmadd231pd {%2, %1, %0|%0, %1, %2}" : "+x"(c) : "x"(a), "x"(b));
   return c;
 #elif defined(__aarch64__)
