@@ -200,6 +200,10 @@ def layer(name: str, m: int, n: int, k: int) -> Case:
 def cases() -> Iterator[Case]:
     for size in (16, 32, 64, 100, 128, 256, 512, 1024, 2048, 4096):
         yield product(size, size, size)
+    for m, n, k in ((1000, 1000, 1000), (333, 333, 333), (200, 2000, 2000), (2000, 200, 2000), (30, 3000, 3000), (97, 1537, 777),
+                    (1024, 2048, 2048)):
+        yield product(m, n, k)
+    yield product(100, 200, 150, 16)
     for size in (16, 64, 256, 512, 1024):
         yield product(size, size, size, dtype="f64")
     for size in (16, 64, 256, 512):
@@ -244,7 +248,7 @@ def cases() -> Iterator[Case]:
             for kind in ("forward", "input", "weights"):
                 if name != "resnet_first_7x7" or kind != "input":
                     yield convolution(name, *sizes, order=order, kind=kind)
-        for name, *sizes in GROUPED:
+        for name, *sizes in (*GROUPED, *ODD):
             yield convolution(name, *sizes, order=order)
 
 
@@ -257,6 +261,8 @@ LAYERS = [("resnet_first_7x7", 2, 224, 3, 64, 7, 2), ("resnet_3x3_64", 2, 56, 64
 # Layers with groups of few features: ResNeXt-50's, and depthwise convolutions with two features per channel.
 GROUPED = [("resnext_3x3_32x4", 2, 56, 128, 128, 3, 1, 32), ("resnext_3x3_32x8", 2, 28, 256, 256, 3, 1, 32),
            ("depthwise_96x2", 2, 28, 96, 192, 3, 1, 96)]
+# Layers whose features fill no whole vectors, or whose rows of pixels fill no whole tiles.
+ODD = [("3x3_37", 2, 32, 37, 50, 3), ("3x3_384", 1, 13, 384, 384, 3)]
 
 
 class Library:
