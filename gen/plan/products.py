@@ -26,6 +26,8 @@ read one by one. Below, J and K are the sizes of the dimensions j and k.
 * A product of complex numbers becomes a product of real numbers with twice the rows or columns and twice the steps,
   unless it is small. If it has few rows or columns, the larger operand is read in place, as an array of real and
   imaginary parts.
+* Columns that are several dimensions, all neighbours in memory, become one dimension if the last of them does not fill
+  vectors. If rows are still too short, the product is computed transposed.
 * Products of small matrices become code without loops, whose vectors are along rows of the result. The exception is a
   product whose batch is the contiguous dimension of both operands and of the result: loops compute it, in vectors along
   the batch.
@@ -123,8 +125,9 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
             if product.opcode == "convolution":
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
-            read = _in_whole_units(_as_read(product, operands, users), of.panels)
-            value = _arranged(x, read, operands, of.panels, in_place)
+            read = _as_read(product, operands, users)
+            value = _of_long_rows(x, read, operands, of.panels, in_place) or _arranged(
+                x, _in_whole_units(read, of.panels), operands, of.panels, in_place)
             return value and x.laid_out(value, product.shape)
         return _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
 
@@ -571,6 +574,83 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
         return panels.sum_parts
     few = count <= panels.few_results and count * steps >= panels.many_products
     return steps // panels.part_steps if few and all(of.shape.dtype == kind for of in dot.operands) else 1
+
+
+# ---- products in rows of few columns ----
+
+def _of_long_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels,
+                  in_place: bool) -> Optional[Instruction]:
+    """Return a product whose rows do not fill vectors, such as the channels of a pixel, as a product of longer rows.
+    The dimensions of the columns that are neighbours in memory become one dimension. If the rows are still too short
+    for tiles, the product is computed transposed, and a copy of the result transposes it back. Return None for other
+    products.
+    """
+    if dot.opcode != "dot" or contiguous(dot) is None or not _sum_type(dot):
+        return None
+    unit, before = LINE // dtypes.storage_bytes(_sum_type(dot)), len(x.into)
+    if _last_size(dot) % unit == 0:
+        return None
+    merged, both = _merged(x, dot, operands)
+    if _last_size(merged) < unit // 2 and _kept_size(dot, 0) >= unit and _kept_size(dot, 1) >= unit:
+        merged, both = _merged(x, _transposed_result(merged), both)
+    value = _arranged(x, _in_whole_units(merged, panels), both, panels, in_place) if merged is not dot else None
+    if value is None:
+        del x.into[before:]
+        return None
+    return x.laid_out(x.reshape(value, dot.shape.dims), dot.shape)
+
+
+def _transposed_result(dot: Instruction) -> Instruction:
+    """Return the product with another result layout. The dimensions of the operand that has the contiguous dimension
+    become more major than those of the other operand.
+    """
+    found, left, right = contiguous(dot), *(Sides.of(dot, k) for k in (0, 1))
+    assert found is not None
+    first = len(left.batch) + len(left.kept)
+    sides = [range(len(left.batch), first), range(first, first + len(right.kept))]
+    turned = copies.copy(dot)
+    turned.shape = array_shape(dot.shape.dtype, dot.shape.dims, tuple(
+        d for ds in (sides[1 - found[0]], sides[found[0]], range(len(left.batch)))
+        for d in dot.shape.minor_to_major if d in ds))
+    return turned
+
+
+def _merged(x: Expander, dot: Instruction,
+            operands: "Sequence[Instruction]") -> "Tuple[Instruction, Sequence[Instruction]]":
+    """Return a product and its operands. The dimensions of the result's columns become one dimension if they are
+    neighbours in memory, both in the result and in the operand. Return the product itself if there is only one.
+    """
+    found = contiguous(dot)
+    assert found is not None
+    of, j = found
+    sides, value = Sides.of(dot, of), operands[of]
+    # the dimension of the result that is dimension `sides.kept[0]` of the operand
+    base, steps = len(sides.batch) + of * len(Sides.of(dot, 0).kept), _memory_strides(value)
+    first, sizes = j, value.shape.dims  # dimensions `first` to j become one
+    for d in (d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1 and d != base + sides.kept.index(j)):
+        next_ = max((k for k in range(first) if sizes[k] > 1), default=-1)
+        if next_ not in sides.kept or d != base + sides.kept.index(next_) or not set(range(next_, j)) <= set(sides.kept) \
+                or steps is not None and steps[next_] != steps[j] * math.prod(sizes[next_ + 1:j + 1]):
+            break
+        first = next_
+    if first == j:
+        return dot, operands
+    lost = j - first
+
+    def without(ds: "Sequence[int]", after: int) -> "Tuple[int, ...]":
+        """Return the indices of the dimensions, without the `lost` dimensions that follow the dimension `after`."""
+        return tuple(d - lost * (d > after) for d in ds if not after < d <= after + lost)
+
+    def dims(of: "Sequence[int]", at: int) -> "Tuple[int, ...]":
+        return (*of[:at], math.prod(of[at:at + lost + 1]), *of[at + lost + 1:])
+
+    both, at, name = [*operands], base + sides.kept.index(first), ("lhs", "rhs")[of]
+    both[of] = x.reshape(value, dims(sizes, first))
+    attributes = {**dot.attributes, f"{name}_batch_dims": without(sides.batch, first),
+                  f"{name}_contracting_dims": without(sides.contracted, first)}
+    shape = array_shape(dot.shape.dtype, dims(dot.shape.dims, at), without(dot.shape.minor_to_major, at))
+    return Instruction(dot.name, "dot", shape, both, attributes, line=dot.line, col=dot.col,
+                       computation=dot.computation), both
 
 
 # ---- products in register tiles ----

@@ -982,6 +982,16 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     **{f"epilogue_{kind}": (["contraction", "loop"], dot(
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, f"  f = {kind}[40,64]{{1,0}} convert(d)"))
        for kind in ("f8e4m3fn", "s4", "c64")},
+    "rows_of_pixels": (["contraction"], dot("f32[20,30]{1,0}", "f32[20,50,3]{2,1,0}", "f32[30,50,3]{2,1,0}",
+                                            "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
+    "rows_of_pixels_of_a_batch": (["contraction"], dot(
+        "f64[20,2,5,1,3]{4,3,2,1,0}", "f64[2,20,30]{2,1,0}", "f64[2,5,1,3,30]{3,2,1,4,0}",
+        "lhs_batch_dims={1}, rhs_batch_dims={0}, lhs_contracting_dims={0}, rhs_contracting_dims={1}")),
+    "rows_of_computed_pixels": (["concatenate", "contraction"], of_read(
+        "f32[20,30]{1,0}", "f32[20,20,3]{2,1,0}", "f32[20,20,3]{2,1,0} negate(b)", "f32[30,20,3]{2,1,0}",
+        "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
+    "channels_between_pixels": (["contraction", "transpose"], dot(
+        "f32[50,30]{1,0}", "f32[9,50,3]{2,1,0}", "f32[30,9,3]{2,1,0}", "lhs_contracting_dims={0}, rhs_contracting_dims={1}")),
     "of_bf16": (["loop", "contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
     "of_f16": (["loop", "loop", "contraction"], dot("f16[40,50]{1,0}", "f16[50,64]{1,0}", "f16[40,64]{1,0}", ROWS)),
     "of_s32": (["contraction"], dot("s32[40,50]{1,0}", "s32[50,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
