@@ -628,11 +628,11 @@ def _merged(x: Expander, dot: Instruction,
     base, steps = len(sides.batch) + of * len(Sides.of(dot, 0).kept), _memory_strides(value)
     first, sizes = j, value.shape.dims  # dimensions `first` to j become one
     for d in (d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1 and d != base + sides.kept.index(j)):
-        next_ = max((k for k in range(first) if sizes[k] > 1), default=-1)
-        if next_ not in sides.kept or d != base + sides.kept.index(next_) or not set(range(next_, j)) <= set(sides.kept) \
-                or steps is not None and steps[next_] != steps[j] * math.prod(sizes[next_ + 1:j + 1]):
+        k = max((k for k in range(first) if sizes[k] > 1), default=-1)
+        if k not in sides.kept or d != base + sides.kept.index(k) or not set(range(k, j)) <= set(sides.kept) \
+                or steps is not None and steps[k] != steps[j] * math.prod(sizes[k + 1:j + 1]):
             break
-        first = next_
+        first = k
     if first == j:
         return dot, operands
     lost = j - first

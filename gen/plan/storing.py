@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Collection, Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
 
+from gen import algebra
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Leaf, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan import element_loops
@@ -57,6 +58,8 @@ class _Work:
     ops: the number of ops of the graph that these instructions compute.
     entries: the number of entries (values in the code), without those of called functions.
     sides: true if it contains a pad or a concatenate.
+    across: true if it contains one whose sides adjacent elements may need, because it is along the dimension that is
+        contiguous in the function's value, or, in a reduce, in the operand.
     reads: for each other function, the number of times that it is called.
     sites: for each other function, the number of places in the code that call it.
     """
@@ -66,6 +69,7 @@ class _Work:
     ops: float = 0.0
     entries: int = 0
     sides: bool = False
+    across: bool = False
     reads: "Dict[Function, float]" = field(default_factory=dict)
     sites: "Dict[Function, int]" = field(default_factory=dict)
 
@@ -86,6 +90,8 @@ class Evaluations(Partition):
         self._weights: "Dict[Region, float]" = {}
         # functions that compute the indices or the updates of a scatter, whose kernel has loops over single elements
         self._scattered: "Set[Function]" = set()
+        self._reduced: "Set[Function]" = set()      # functions that compute reduces
+        self._sides = _with_sides(computation, ends)
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
@@ -138,15 +144,18 @@ class Evaluations(Partition):
             elif instruction in self._reached:
                 function = self._function(instruction.shape.leaves()[0].dims)
                 self._compute(instruction, function.body, function.index)
+                if instruction.opcode == "reduce":
+                    self._reduced.add(function)
             elif instruction in self._uses:
                 self._place(instruction, list(self._uses[instruction]))
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
         """Return true if a value is computed where it is read. That holds if it is read less than twice per element, or
         if a kernel of rows computes it once per row. The indices and updates of a scatter are functions, so that they
-        may be stored.
+        may be stored, and so are operands of a reduce that have sides.
         """
-        if region.function in self._scattered:
+        if region.function in self._scattered or (
+                region.owner and region.owner.instruction.opcode == "reduce" and instruction in self._sides):
             return False
         reads, elements = self._weight(region) * math.prod(region.function.dims), instruction.shape.leaves()[0].elements
         return super()._inlined(instruction, region) and (reads < 2 * elements
@@ -176,7 +185,7 @@ class Evaluations(Partition):
         return min(1.0, instruction.operands[number].shape.elements / max(1, instruction.shape.elements))
 
     def _work(self, function: Function) -> _Work:
-        work = _Work()
+        work, lane = _Work(), self._lane(function)
         waiting = [function.body]
         while waiting:
             region = waiting.pop()
@@ -195,8 +204,27 @@ class Evaluations(Partition):
                     work.ops += inner * operations(entry.instruction)
                 work.entries += 1
                 work.sides = work.sides or entry.instruction.opcode in (*PADS, "concatenate")
+                work.across = work.across or _is_across(entry, lane)
                 waiting += entry.regions
         return work
+
+    def _lane(self, function: Function) -> str:
+        """Return the variable along which adjacent elements are contiguous, in the operand of a function's reduce, or
+        in its value; "" if there is none.
+        """
+        if function in self._reduced:
+            entry = function.body.entries[0]
+            read = self.operand(entry, 0, entry.regions[-1])
+            index, shape = read.map, read.source.shape.leaves()[read.output]
+        elif function.root is not None:
+            index, shape = function.index, function.root.shape.leaves()[0]
+        else:
+            return ""
+        if index == EMPTY:
+            return ""
+        d = next((d for d in shape.minor_to_major if shape.dims[d] > 1), None)
+        return "" if d is None else next((v.name for v in algebra.info(index).variables
+                                          if algebra.access(index, v.name)[d].stride == 1), "")
 
     def counted(self, stored: "FrozenSet[Function]") -> "Dict[Function, Tuple[float, float]]":
         """Return, for each function, how often its value is read and how often it is computed, if the functions in
@@ -242,6 +270,11 @@ class Evaluations(Partition):
         # callers' factors
         factors: "Dict[Function, float]" = {}
         scattered = set(self._scattered)    # functions that are computed in the kernel of a scatter
+        across: "Set[Function]" = set()     # functions whose adjacent elements may need different sides
+        for function in reversed(self.functions):
+            work = self.work[function]
+            if work.across or any(callee in across and callee not in stored for callee in work.reads):
+                across.add(function)
         time = 0.0
         for function in self.functions:
             factor = factors.get(function, 1.0)
@@ -249,6 +282,8 @@ class Evaluations(Partition):
                 factor = costs.called
             elif self.work[function].sides:
                 factor = max(factor, costs.sides)
+            if function in self._reduced and function in across:
+                factor = max(factor, costs.single)
             reads, times = counts[function]
             time += times * self.work[function].instructions * costs.instruction * factor
             if function in scattered:
@@ -299,6 +334,7 @@ class Evaluations(Partition):
         entries: "Dict[Function, int]" = {}
         repeated: "Dict[Function, int]" = {}
         sides: "Dict[Function, bool]" = {}
+        across: "Dict[Function, bool]" = {}
         possible = set(self.candidates)
         passes = {function for function, (reads, _) in self.counted(frozenset()).items()
                   if function in self.written or reads <= math.prod(function.dims)}
@@ -312,6 +348,7 @@ class Evaluations(Partition):
             slower[function] = (costs.scalar - 1) * work.calls * costs.instruction + sum(
                 weight * slower[callee] for callee, weight in work.reads.items() if callee not in stored)
             sides[function] = work.sides or any(sides[callee] for callee in work.reads if callee not in stored)
+            across[function] = work.across or any(across[callee] for callee in work.reads if callee not in stored)
             self._inline(function, [callee for callee in work.sites if callee not in stored], entries, repeated)
             if function not in possible:
                 continue
@@ -323,6 +360,9 @@ class Evaluations(Partition):
             sites = sum(self.work[reader].sites[function] for reader in of)
             again = reads * time[function] + slower[function] * sum(
                 weight * math.prod(reader.dims) for reader, weight in of.items() if reader in self._scattered)
+            if across[function]:
+                again += (costs.single - 1) * time[function] * sum(
+                    weight * math.prod(reader.dims) for reader, weight in of.items() if reader in self._reduced)
             if (sites - 1) * entries[function] + sites * repeated[function] > INLINE:
                 again *= costs.called
             once_ = (elements * time[function] + costs.kernel + _bytes(function) * _per_byte(function, costs)
@@ -495,6 +535,27 @@ def operations(instruction: Instruction) -> float:
     times = element_loops.steps(instruction) if instruction.opcode == element_loops.OPCODE else 1
     return times * sum(operations(inner) for called in instruction.called for inner in called.instructions
                        if inner.opcode in ELEMENTWISE)
+
+
+def _with_sides(computation: Computation, ends: "Collection[Instruction]") -> "Set[Instruction]":
+    """Return the values whose computation from stored values contains a pad or a concatenate."""
+    found: "Set[Instruction]" = set()
+    for instruction in computation.instructions:
+        if instruction not in ends and (instruction.opcode in ("pad", "concatenate")
+                                        or not found.isdisjoint(instruction.operands)):
+            found.add(instruction)
+    return found
+
+
+def _is_across(entry: Entry, lane: str) -> bool:
+    """Return true if the entry is a pad or a concatenate along a dimension in which the variable `lane` moves."""
+    instruction = entry.instruction
+    if not lane or instruction.opcode not in ("pad", "concatenate"):
+        return False
+    along = instruction.attributes["dimensions"] if instruction.opcode == "concatenate" else [
+        d for d, sides in enumerate(instruction.attributes["padding"]) if any(sides)]
+    strides = algebra.access(entry.map, lane)
+    return any(strides[d].stride != 0 for d in along)
 
 
 def _loops(entry: Entry) -> bool:

@@ -126,6 +126,9 @@ class Costs:
     scalar: factor for calls of functions of math.h in loops over single elements, such as those of a scatter (one
         thread, 300,000 updates: the exp of each takes 3 ns longer in the scatter than in a vectorised kernel, the tanh
         25 ns).
+    single: factor for a reduction whose adjacent operands may come from different sides of a pad or a concatenate,
+        because its kernel has loops over single elements (sum of squares of a stencil of 128x128 elements padded with
+        zeros: 38 us, with the padded array stored 9 us).
     byte: time to move a byte to or from memory.
     cached_byte: time to move a byte of a buffer that stays in a cache of `cache` bytes.
     kernel: time of one more kernel.
@@ -136,6 +139,7 @@ class Costs:
     sides: float
     called: float
     scalar: float
+    single: float
     byte: float
     cached_byte: float
     cache: int
@@ -145,17 +149,17 @@ class Costs:
 
 # Two cores with 512-bit vectors. Together they execute three instructions on 16 elements per nanosecond. The memory
 # outside L2 has a throughput of 25 GB/s.
-CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, scalar=8, byte=0.04, cached_byte=0.01, cache=2 << 20,
-                  kernel=200)
+CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, scalar=8, single=24, byte=0.04, cached_byte=0.01,
+                  cache=2 << 20, kernel=200)
 # Costs in a program's loop over few elements: the kernels of the loop's body are one C function, and their buffers are
 # in registers or in L1.
-SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, scalar=2, byte=0.1, cached_byte=0.1, cache=2 << 20, kernel=1,
-                    rows=False)
+SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, scalar=2, single=2, byte=0.1, cached_byte=0.1,
+                    cache=2 << 20, kernel=1, rows=False)
 SMALL_BYTES = 16384     # SMALL_COSTS apply up to this number of bytes of a call's parameters and results
 
 # a GPU of some 10 TFLOP/s and 1.5 TB/s
-GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, scalar=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20,
-                  kernel=3000)
+GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, scalar=1, single=1, byte=0.0007, cached_byte=0.0002,
+                  cache=16 << 20, kernel=3000)
 
 
 # Minimum number of terms of a sum for the inner loop of a tile. In a convolution, these are the terms at one element of

@@ -314,6 +314,37 @@ def test_values_that_scatters_read(text: str, of_cpu: "Set[str]", of_gpu: "Set[s
         assert storage is not None and {value.name for value in storage.stored} == names, cpu
 
 
+def reduces(lines: str, dims: str) -> str:
+    """Return a module that adds up the values s = f32[256,256], which the lines compute from x, along dimensions."""
+    left = ",".join("256" for d in "01" if d not in dims)
+    return "\n  ".join(["sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\ne {",
+                         "x = f32[256,256] parameter(0)", "zero = f32[] constant(0)", *lines.split("; "),
+                         f"ROOT r = f32[{left}] reduce(s, zero), dimensions={{{dims}}}, to_apply=sum"]) + "\n}\n"
+
+
+STENCIL = "p = f32[258,258] pad(x, zero), padding=1_1x1_1; l = f32[256,256] slice(p), slice={[0:256],[1:257]}; " \
+    "m = f32[256,256] slice(p), slice={[1:257],[2:258]}; k = f32[256,256] subtract(l, m); s = f32[256,256] multiply(k, x)"
+ROLLED = "l = f32[256,255] slice(x), slice={[0:256],[1:256]}; m = f32[256,1] slice(x), slice={[0:256],[0:1]}; " \
+    "k = f32[256,256] concatenate(l, m), dimensions={1}; s = f32[256,256] multiply(k, x)"
+ROLLED_ROWS = "l = f32[255,256] slice(x), slice={[1:256],[0:256]}; m = f32[1,256] slice(x), slice={[0:1],[0:256]}; " \
+    "k = f32[256,256] concatenate(l, m), dimensions={0}; s = f32[256,256] multiply(k, x)"
+
+
+@pytest.mark.parametrize("dims", ("0,1", "0", "1"))
+@pytest.mark.parametrize("lines, of_cpu", ((STENCIL, {"p"}), (ROLLED, {"s"}), (ROLLED_ROWS, set())),
+                         ids=("stencil", "rolled", "rolled rows"))
+def test_sides_that_reduces_read(lines: str, of_cpu: "Set[str]", dims: str) -> None:
+    """On CPUs, a reduce has loops over single elements if neighbours in memory may come from different sides of a pad or
+    a concatenate. So another kernel stores these values, and the reduce has vectors.
+    """
+    (fusion,) = fusions(reduces(lines, dims))
+    for cpu, names in ((True, of_cpu), (False, set())):
+        storage = nests.planned(fusion, schedule.PlanClass(cpu)).storage
+        assert storage is not None and {value.name for value in storage.stored} == names, cpu
+    heroes = [choice.hero.name for _, choices, _ in pipeline.choices(fusion, "c", "cpu") for choice in choices]
+    assert "reduction" in heroes
+
+
 @pytest.mark.parametrize("target", ("c", "opencl", "cuda"))
 def test_totals_that_scatters_read(target: str) -> None:
     """A kernel of rows stores the totals that only a later scatter reads. The proof of the program fails otherwise."""
