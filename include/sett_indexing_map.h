@@ -3155,13 +3155,17 @@ SETT_INLINE int settp_map_lin_affine(const settp_map_engine *e, int32_t a) {
   return l->affine ? l->affine == 1 : settp_map_lin_affine_first(e, l);
 }
 
+/* Return 1 for a minimum or maximum. */
+SETT_INLINE int settp_map_atom_lattice(const settp_map_atom *x) {
+  return x->kind == SETTP_MAP_ATOM_OTHER && (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX);
+}
+
 /* Return the index within l of its first term that is a minimum or maximum, or SETTP_MAP_NONE. *count receives the number of such terms. */
 SETT_INLINE int32_t settp_map_lattice_at(const settp_map_engine *e, int32_t l, int *count) {
   int32_t i, at = SETTP_MAP_NONE;
   *count = 0;
   for (i = 0; e->lattices && i < e->lin[l].count; ++i) {
-    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + i].atom;
-    if (x->kind != SETTP_MAP_ATOM_OTHER || (x->op != SETTP_MAP_MIN && x->op != SETTP_MAP_MAX)) continue;
+    if (!settp_map_atom_lattice(e->atom + e->term[e->lin[l].first + i].atom)) continue;
     if (at < 0) at = i;
     ++*count;
   }
@@ -3791,6 +3795,7 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   x->lo = r.lo;
   x->hi = r.hi;
   e->fixed |= r.lo == r.hi;
+  e->lattices |= op == SETTP_MAP_MIN || op == SETTP_MAP_MAX;
   settp_map_atom_measure(e, x, a);
   settp_map_atom_measure(e, x, b);
   return settp_map_atom_push(e);
@@ -4025,8 +4030,20 @@ SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t
   return points;
 }
 
-/* I6: return one bit for each of at most 64 forms: 1 if the form is in [lo, hi] at every point of the domain. All points of the variables that occur in
- * the forms are enumerated, SETTP_MAP_SAMPLES at once. Return 0 if there are too many points, or if values could overflow. */
+/* Return the number of further values of a variable for which min(x, y) keeps its side. The forms x and y have the values v and w at
+ * SETTP_MAP_SAMPLES consecutive values of the variable, and continue as they begin. Return 0 if the side changes between the given values. */
+SETT_INLINE int64_t settp_map_steps_to_turn(const int64_t *v, const int64_t *w) {
+  int64_t first = v[0] - w[0], step = v[1] - w[1] - first, last = first;
+  int j;
+  for (j = 1; j < SETTP_MAP_SAMPLES; ++j)
+    if (v[j] - w[j] != (last += step)) return 0;
+  if (first < 0 ? last >= 0 : first > 0 && last <= 0) return 0;
+  return !step || (last > 0) == (step > 0) ? INT64_MAX : last < 0 ? -last / step : last / -step;
+}
+
+/* I6: return one bit for each of at most 64 forms: 1 if the form is in [lo, hi] at every point of the domain. The points of the variables that occur in
+ * the forms are enumerated, SETTP_MAP_SAMPLES at once. Values of the last variable are skipped while no minimum or maximum changes its side: a linear
+ * form that is in [lo, hi] at both ends is in it between them. Return 0 if there are too many points, or if values could overflow. */
 SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
   enum { SETTP_MAP_MOST_VARIABLES = 6 };
   size_t keep = e->arena->top;
@@ -4038,7 +4055,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
           at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0, wide = 0, first, next = 0;
   unsigned char *use = (unsigned char *)settp_map_take(e->arena, (size_t)e->facts + 8);
   uint64_t support = 0, more, holds = 0, of[SETTP_MAP_MOST_VARIABLES]; /* of[i]: `support` of all variables from i on */
-  int f, j, k, ok = flag && value && most && atom && use && lo <= hi, done = 0;
+  int f, j, k, ok = flag && value && most && atom && use && lo <= hi, done = 0, skips = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
     for (k = 0; k < count; ++k) settp_map_flag_terms(e, l[k], flag, &support);
@@ -4088,6 +4105,10 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
       of[i] = e->atom[at[i]].support | (i + 1 < variables ? of[i + 1] : 0);
     }
     for (f = 0; f < e->facts; ++f) rows += use[f];
+    for (i = 0, skips = variables && !rows; i < n && skips; ++i) {
+      const settp_map_atom *y = e->atom + atom[i];
+      skips = !(y->support & of[variables - 1]) || (settp_map_atom_lattice(y) && most[atom[i]] < (int64_t)1 << 61);
+    }
     rows += n + count + 1;
     if (settp_map_sat_mul(points, rows) > e->points) ok = 0;
     for (k = 0; k < count && ok; ++k) holds |= (uint64_t)(settp_map_lin_most(e, l[k], most) < INT64_MAX) << k;
@@ -4097,6 +4118,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   while (ok && holds && !done) {
     int64_t v[SETTP_MAP_SAMPLES], w[SETTP_MAP_SAMPLES];
     int inside[SETTP_MAP_SAMPLES], any = 0, last = variables - 1;
+    int64_t skip = 0;
     e->points -= SETTP_MAP_SAMPLES * rows;
     /* write only variables that change in this block of points, or changed in the block before it */
     first = next;
@@ -4107,6 +4129,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
         for (i = first; i < last; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
         value[at[last] * SETTP_MAP_SAMPLES + j] = x[last]++;
       }
+      skip = skips ? e->atom[at[last]].hi - x[last] + 1 : 0;
     } else {
       for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
         inside[j] = !done;
@@ -4130,7 +4153,12 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
       }
       settp_map_lin_row(e, y->b, value, SETTP_MAP_SAMPLES, w);
       ok = settp_map_row_apply(y->op, v, w, out);
+      if (skip && (y->support & of[last])) {
+        int64_t steps = settp_map_steps_to_turn(v, w);
+        if (steps < skip) skip = steps;
+      }
     }
+    if (skip) x[last] += skip - 1;
     if (!ok) break;
     for (f = 0; f < e->facts; ++f)
       if (use[f]) {
@@ -5793,8 +5821,11 @@ SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattic
   front[0] = settp_map_lattice_shift(e, way, g);
   if (front[0] < 0) return SETTP_MAP_NONE;
   settp_map_lattice_sort(way);
-  ways = 1 + settp_map_lattice_turn(way, way + 1);
-  for (i = 0; i < way[1].leaves && ways > 1; ++i)
+  /* without other minima and maxima, the negated leaves of two forms that share nothing are never preferred */
+  ways = e->lattices || way[0].leaves > 2 || e->lin[front[0]].count || e->lin[front[0]].constant
+             ? 1 + settp_map_lattice_turn(way, way + 1)
+             : 1;
+  for (i = 0; ways > 1 && i < way[1].leaves; ++i)
     if ((way[1].leaf[i] = settp_map_lin_scale(e, way[0].leaf[i], -1, 0)) < 0) ways = 1;
   front[1] = ways > 1 ? settp_map_lattice_shift(e, way + 1, g + 1) : SETTP_MAP_NONE;
   if (front[1] >= 0) front[1] = settp_map_lin_mix(e, front[0], 1, front[1], -g[0], 0);
@@ -5820,7 +5851,6 @@ SETT_INLINE int32_t settp_map_lin_lattice(settp_map_engine *e, int op, int32_t a
   settp_map_lattice x, y, both;
   int32_t common = settp_map_lin_constant(e, 0), i, made = SETTP_MAP_NONE, t;
   int count;
-  e->lattices = 1;
   for (i = 0; i < e->lin[a].count; ++i) { /* a minimum or maximum that both forms contain is not split into leaves */
     settp_map_term s = e->term[e->lin[a].first + i];
     if (e->atom[s.atom].kind == SETTP_MAP_ATOM_OTHER && settp_map_lin_coefficient(e, b, s.atom) == s.k)
@@ -7240,8 +7270,7 @@ SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k,
   for (i = 0; i < count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
     const settp_map_atom *x = e->atom + t.atom;
-    folds |= x->kind == SETTP_MAP_ATOM_QUOTIENT ||
-             (x->kind == SETTP_MAP_ATOM_OTHER && (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX));
+    folds |= x->kind == SETTP_MAP_ATOM_QUOTIENT || settp_map_atom_lattice(x);
     if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
       t.k /= x->c;
       if (settp_map_mul(t.k, x->r, &away)) away = 0;
@@ -7571,7 +7600,7 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
  * symbols; among equals, the one with the largest factor outside, then the one with the shortest rest. With `shared`, only a minimum or maximum that
  * has a quotient of l in a leaf is tried. Return the form that remains. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
-  int32_t leaf[SETTP_MAP_SHOWN_MAX], rest, at, atoms, i;
+  int32_t leaf[SETTP_MAP_SHOWN_MAX], rest, at, atoms, i, zero = settp_map_lin_constant(e, 0);
   settp_map_shared *all;
   int count, leaves = 0, which, how, other, ways;
   sett_expr none = 0;
@@ -7579,8 +7608,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   settp_map_term t;
   int64_t g[3];
   for (at = settp_map_lattice_at(e, l, &count); at >= 0 && at < e->lin[l].count; ++at) {
-    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + at].atom;
-    if (x->kind != SETTP_MAP_ATOM_OTHER || (x->op != SETTP_MAP_MIN && x->op != SETTP_MAP_MAX)) continue;
+    if (!settp_map_atom_lattice(e->atom + e->term[e->lin[l].first + at].atom)) continue;
     leaves = settp_map_lattice_leaves(e, e->term[e->lin[l].first + at].atom, leaf, SETTP_MAP_SHOWN_MAX);
     if (!shared || settp_map_leaves_divide(e, l, leaf, leaves)) break;
   }
@@ -7605,13 +7633,14 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
     if (which > 1 && (one.factor == t.k || one.factor == -t.k || (which > 3 && (g[1] == 1 || g[1] == -1)))) continue;
     for (ways = -1, i = 0; i < atoms; ++i) ways &= settp_map_lattice_amounts(all + i, leaves, one.k, one.factor);
     for (how = 0; how < SETTP_MAP_SPREADS; ++how) {
-      int32_t a, b;
+      int32_t a, b, least, most;
       for (other = 0, i = 0; other < how && i < atoms; ++other) /* skip a way that moves the same as an earlier one */
         for (i = 0; i < atoms && all[i].amount[other] == all[i].amount[how]; ++i) {}
-      if (!(ways >> how & 1) || (how && i == atoms) ||
-          (best.left >= 0 && settp_map_lattice_least(e, all, atoms, leaves, how, one.factor) > best.size) ||
-          !settp_map_lattice_spread(e, all, atoms, rest, how, &one))
-        continue;
+      if (!(ways >> how & 1) || (how && i == atoms)) continue;
+      least = best.left < 0 ? -1 : settp_map_lattice_least(e, all, atoms, leaves, how, one.factor);
+      /* among equals, a way that leaves nothing and keeps the whole positive factor outside is taken */
+      most = best.size - (best.left == zero && best.factor > 0 && which < 2);
+      if (least > most || !settp_map_lattice_spread(e, all, atoms, rest, how, &one)) continue;
       one.size = settp_map_lattice_print(e, t.atom, one.k, one.moved, 0, 0, &none);
       if (!one.size) continue;
       one.size = settp_map_symbols(e, one.left, one.factor, one.size);

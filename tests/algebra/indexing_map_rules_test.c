@@ -739,6 +739,50 @@ static void simplifies(int rule, const char *text, const char *wanted) {
   }
 }
 
+/* Write a minimum or maximum, nested up to `depth`, of forms of d0 and d1 to text. Return its length. */
+static int draw_lattice(uint64_t *seed, int depth, char *text) {
+  int n = 0, k[4];
+  for (int i = 0; i < 4; ++i) k[i] = (int)((*seed = *seed * UINT64_C(6364136223846793005) + 1) >> 33) % 1000;
+  if (depth == 0 || k[0] < 200)
+    return sprintf(text, "d0 * %d + d1 * %d + %d", k[1] % 7 - 3, k[2] % 5 - 2, k[3] % 90 - 45);
+  if (k[1] < 300) n = sprintf(text, "%d * ", k[2] % 5 - 2);
+  n += sprintf(text + n, k[3] < 500 ? "min(" : "max(");
+  n += draw_lattice(seed, depth - 1, text + n);
+  n += sprintf(text + n, ", ");
+  n += draw_lattice(seed, depth - 1, text + n);
+  return n + sprintf(text + n, ")%s", k[1] % 2 ? " + d0" : "");
+}
+
+/* I6 skips points between the turns of minima and maxima: compare it with the smallest and the largest value at all points. */
+static void turns(void) {
+  uint64_t seed = 1;
+  for (int i = 0; i < 4000; ++i) {
+    sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+    char text[2048];
+    int n = sprintf(text, "(d0, d1) -> (");
+    n += draw_lattice(&seed, 3, text + n);
+    n += sprintf(text + n, "), domain: d0 in [%d, %d], d1 in [-1, 1]", -i % 50, 30 + i % 37);
+    sett_map map = sett_map_parse(&arena, text, (size_t)n);
+    int64_t point[2] = {map.variable[0].lo, map.variable[1].lo}, value, lo = INT64_MAX, hi = INT64_MIN;
+    do {
+      sett_map_evaluate(&arena, map, point, &value, NULL);
+      lo = lesser(lo, value);
+      hi = greater(hi, value);
+    } while (next(&map, point));
+    settp_map_asked a;
+    if (settp_map_ask(&arena, map, &a)) {
+      fail(I6, "no form", text, "");
+      continue;
+    }
+    int32_t l = a.lin[settp_map_at(&arena, map.result[0])->mark];
+    a.engine.points = (int64_t)1 << 40;
+    law(I6, 1, settp_map_prove_points(&a.engine, &l, 1, lo, hi) == 1);
+    law(I6, 1,
+        settp_map_prove_points(&a.engine, &l, 1, lo + 1, hi) == 0 &&
+            settp_map_prove_points(&a.engine, &l, 1, lo, hi - 1) == 0);
+  }
+}
+
 /* Check that the header, from section THE NORMAL FORM to its end, names every rule of RULES and no other rule. */
 static void in_manual(const char *header) {
   static char text[1 << 20];
@@ -777,6 +821,7 @@ int main(int argc, char **argv) {
   steps();
   lattices();
   bits();
+  turns();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     ++maps[rows[i].rule];
     simplifies(rows[i].rule, rows[i].map, rows[i].simple);
