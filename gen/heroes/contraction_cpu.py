@@ -192,6 +192,11 @@ class Words:
         return f"clear_{self.vector}" + "_of_result" * bool(self.space)
 
     @property
+    def shape(self) -> str:
+        """Return what the names of the macros for the size of a tile begin with."""
+        return "PAIR_" * (self.group == 2) + "TILE"
+
+    @property
     def dots(self) -> str:
         """Return the name of the function of a tile whose units have adjacent steps of the same sum."""
         return f"dots_{self.name}"
@@ -894,7 +899,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units, nest.line.single,
         nest.row.single, -1 if nest.wide is None else nest.wide, nest.next_unit, schedule.lines, schedule.line_blocks,
         nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
-        last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows)),
+        last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows, nest.group)),
         schedule.runs * schedule.chunk * schedule.units * nest.unit * nest.group * schedule.packed, 0, nest.apart,
         nest.columns, nest.unit,
         nest.all_units, schedule.tile_units, schedule.ahead, schedule.far,
@@ -956,7 +961,8 @@ def _need(words: Words, nest: Contraction, schedule: ContractionSchedule, contex
     d, numbers = context.target, context.device.contraction_cpu
     for function in (words.mad, words.splat):
         context.helpers.need(function)
-    context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
+    context.helpers.texts.setdefault(words.shape, macro("parts/contraction.j2", "shapes", w=words,
+                                                        tiles=numbers.tiles_of(words.group)))
     if d.declares_vectors and words.group == 1:
         context.helpers.texts.setdefault("in_register", macro("parts/contraction.j2", "in_register"))
     if words.spread:

@@ -243,7 +243,8 @@ class Panels(NamedTuple):
         operand is read in place, if it has at least this many times as many rows as the other operand (bf16 by
         4096x4096, 1T, transposed and not: 8 rows 1.5 and 3.15 ms; 64 rows 3.1 and 7.2 ms; 256 rows 10.6 and 15.9 ms).
     turned_rows: minimum number of rows of the smaller operand for such a product of bf16 (without matrix instructions,
-        transposed and not: 8 rows 6.4 and 2.9 ms; 32 rows 11.8 and 17.6 ms; 8 rows of s8 1.8 and 9.8 ms).
+        transposed and not: 8 rows 6.4 and 2.9 ms; 32 rows 11.8 and 17.6 ms; 8 rows of s8 1.8 and 9.8 ms; with AVX2 4
+        rows 4.5 and 2.5 ms, 8 rows 4.5 and 4.1 ms).
     strip_rows: maximum number of rows of a product in a strip (gen/plan/strips.py); 0: no strips (attention of 8 heads,
         512 queries and keys, 64 elements: strips of 8 rows 4.80 ms, 16 rows 4.28 ms, 32 rows 4.27 ms, 64 rows 4.22 ms,
         without strips 5.63 ms; in OpenCL 64 rows 5.3 ms, without strips 7.7 ms; f32 1024x1024x64 with the maximum of
@@ -286,7 +287,7 @@ class Panels(NamedTuple):
     group_units: Tuple[int, ...] = (4, 3)
     item_rows: int = 0
     turned_share: int = 2
-    turned_rows: int = 4
+    turned_rows: int = 8
     strip_rows: int = 64
     least_strips: int = 2
     least_strip_rows: int = 4
@@ -406,6 +407,11 @@ class ContractionCpuNumbers:
         "__AVX__": {n: (6, 1) for n in range(1, 9)},
         "__aarch64__": {n: (6, 1) for n in range(1, 9)},
         "": {n: (2, 1) for n in range(1, 9)}})
+    # The same for pairs of bf16, where it differs. Without an instruction for pairs, the halves of a unit take twice as
+    # many registers (1 thread, tiles of 4 rows and of 6: 512x512x512 3.8 and 4.3 ms; 8x4096x4096 by the transpose 8.2
+    # and 9.1 ms).
+    tiles_of_pairs: Mapping[str, Mapping[int, Tuple[int, int]]] = field(default_factory=lambda: {
+        "__AVX__": {n: (4, 1) for n in range(1, 9)}})
     # few_rows: units of a block of columns, by the number of rows of a product with few rows.
     # units: units of a block of columns for all other products.
     few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4, 7: 3, 8: 3})
@@ -559,19 +565,23 @@ class ContractionCpuNumbers:
         widest = next(iter(self.tiles.values()))
         return widest.get(units, widest[self.units])[0]
 
+    def tiles_of(self, group: int) -> "Mapping[str, Mapping[int, Tuple[int, int]]]":
+        """Return the tiles of products whose instruction multiplies `group` adjacent elements along the sum."""
+        return {**self.tiles, **self.tiles_of_pairs} if group == 2 else self.tiles
+
     def least_rows(self, units: int) -> int:
         """Return the smallest number of rows that is a whole number of tiles for every instruction set. units: the
         units in a block of columns.
         """
         return math.lcm(*(of[units][0] for of in self.tiles.values()))
 
-    def whole_tiles(self, rows: int) -> bool:
-        """Return true if tiles of every instruction set divide this number of rows."""
+    def whole_tiles(self, rows: int, group: int) -> bool:
+        """Return true if tiles of every instruction set divide this number of rows. group: as in tiles_of."""
         of_many_rows = range(1, max(self.units, self.whole_units) + 1)
-        return all(rows % of[units][0] == 0 for of in self.tiles.values() for units in of_many_rows)
+        return all(rows % of[units][0] == 0 for of in self.tiles_of(group).values() for units in of_many_rows)
 
     def __post_init__(self) -> None:
-        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows), \
+        assert all(self.whole_tiles(rows, group) for rows in (self.rows, self.packed_rows) for group in (1, 2)), \
             "the last rows of a block are no whole tile"
 
     @property

@@ -793,6 +793,31 @@ def test_few_rows_by_a_transposed_matrix(target: str, device: str, tmp_path: Pat
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.peer
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("gcc"), reason="SKIP: no gcc for x86-64")
+@pytest.mark.parametrize("dtype, m, n, k, words", [
+    ("f32", 333, 333, 333, ROWS), ("f64", 200, 200, 200, ROWS), ("bf16", 256, 256, 256, ROWS), ("f32", 8, 4096, 4096, TURNED), ("f32", 17, 1000, 1000, TURNED),
+    ("bf16", 16, 4096, 4096, TURNED)])
+def test_sums_stay_in_registers(dtype: str, m: int, n: int, k: int, words: str, tmp_path: Path) -> None:
+    """gcc for AVX2 stores no sum inside the inner loop of a tile. If it does, the next step waits for the stored sum."""
+    b = f"{n},{k}" if words == TURNED else f"{k},{n}"
+    text = dot(f"{dtype}[{m},{k}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{dtype}[{m},{n}]{{1,0}}", words)
+    (tmp_path / "e.hlo").write_text(text)
+    assert gen("build", str(tmp_path / "e.hlo"), "-o", str(tmp_path), "--target", "c").returncode == 0
+    made = subprocess.run(["gcc", "-std=c11", "-O3", "-march=haswell", "-fno-math-errno", "-w", "-S", "-o", "-", str(tmp_path / "e.c")],
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+    begins, loops = {}, []
+    for at, line in enumerate(made):
+        if match := re.match(r"(\.L\d+):", line):
+            begins[match[1]] = at
+        elif (match := re.match(r"\s+j\w+\s+(\.L\d+)$", line)) and match[1] in begins:
+            loops.append(made[begins[match[1]]:at])
+    inner = [loop for loop in loops if sum("vfmadd" in line for line in loop) >= 8 and not any(re.match(r"\.L\d+:", line) for line in loop[1:])]
+    assert inner
+    for loop in inner:
+        assert not [line for line in loop if re.search(r"vmov\w+\s+%ymm\d+, .*\(%r[sb]p", line)], "\n".join(loop)
+
+
 @pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
 def test_panels_of_groups_of_units(target: str, device: str, tmp_path: Path) -> None:
     """Products whose work-items copy groups of units to panels agree with the reference if the last group has fewer
