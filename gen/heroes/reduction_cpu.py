@@ -160,6 +160,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         if row is not None and sizes[row] >= LANES:
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
             many += many > 1  # one more accumulator for the flags of NaNs
+            if size <= numbers.outer_row * many and _is_outer(accesses, minor, row):
+                raise Refused(f"no array has rows of {size}: each operand is the same in a row, or in all rows")
             blocks, outer = sizes[row] // LANES, results // sizes[row]
             streams = numbers.streams if size * width > numbers.short_row else numbers.streams // 2
             streams = (
@@ -252,6 +254,14 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         per = steps // count
     return SweepSchedule(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
                          burst=numbers.prefetch_burst, parts=count, per_part=per, simple=_is_sum(nest))
+
+
+def _is_outer(accesses: IterationSpace, along: int, row: int) -> bool:
+    """Return true if no operand depends on both the digit `along` and the digit `row`, and if elements for neighbouring
+    rows are contiguous.
+    """
+    reads = [a.strides for a in accesses.accesses if not a.write]
+    return all(of is not None and (of[row] == 0 or of[row] == 1 and of[along] == 0) for of in reads)
 
 
 def _is_sum(nest: Reduction) -> bool:

@@ -13,7 +13,7 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, in_parts, in_turn, marked, plain, ptx, shape, uncached
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, in_parts, in_turn, marked, plain, ptx, shape, uncached, written_by
 from gen_run import gen
 from gen.schedule import DEVICES
 from gen.pipeline import target_file
@@ -220,6 +220,20 @@ def test_rows_in_several_places(tmp_path: Path) -> None:
     for name, (_, places) in rows.items():
         (text,) = (tmp_path / name).glob("*.cl")
         assert f"{places} streams" in text.read_text()
+
+
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_rows_of_no_array(target: str, device: str, tmp_path: Path) -> None:
+    """If each operand of a reduce is the same in a row, or in all rows, a loop has vectors across short rows."""
+    texts = {}
+    for size, hero in ((16, "loop"), (50, "loop"), (300, "reduction")):
+        lines = ["x = f32[70,33] parameter(0)", f"y = f32[{size}] parameter(1)", f"a = f32[70,33,{size}] broadcast(x), dimensions={{0,1}}",
+                 f"b = f32[70,33,{size}] broadcast(y), dimensions={{2}}", f"d = f32[70,33,{size}] subtract(a, b)", "z = f32[] constant(0)",
+                 "ROOT r = f32[70,33] reduce(d, z), dimensions={2}, to_apply=c"]
+        texts[f"o{size}"] = PLAIN.format(name="c", t="f32", op="maximum") + "e {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+        (fusion,) = fusions(texts[f"o{size}"])
+        assert written_by(fusion, target, device) == [hero]
+    agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("columns", [16, 256, 272, 320, 400])
