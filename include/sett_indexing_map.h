@@ -121,7 +121,7 @@ LIMITS
   but not always exact. An empty domain is recognised only if the rules or an enumeration show it.
 
 HISTORY
-  0.9  rule P3 prints shorter dividends of mod with six to eight terms.
+  0.9  rule P3 prints shorter dividends of mod with six to eight terms; fewer sums of minima, products or quotients change when simplified again.
   0.8  print_c writes no text after an error; strides and runs refuse a variable that does not exist.
   0.7  sett_map_fits returns errors as negative numbers; rules P3, P5 and P13 print shorter quotients.
   0.6  inf and -inf as bounds; facts in a domain; sett_map_rescale rescales unbounded ranges; simplify ends on unbounded domains.
@@ -8906,19 +8906,35 @@ SETT_INLINE int settp_map_in_order(const settp_map_engine *e, const sett_expr *e
   return ok;
 }
 
+/* Return 1 if there is one way to print a result: at most one of its terms is neither a variable nor a quotient, and signs or a constant cannot move into
+ * a quotient. They can if all terms are quotients, unless one is positive and there is no constant. */
+SETT_INLINE int settp_map_one_print(const settp_map_engine *e, int32_t l) {
+  int32_t i, others = 0, quotients = 0, positive = 0, count = e->lin[l].count;
+  for (i = 0; i < count; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    others += e->atom[t.atom].kind == SETTP_MAP_ATOM_OTHER;
+    quotients += e->atom[t.atom].kind == SETTP_MAP_ATOM_QUOTIENT;
+    positive |= t.k > 0;
+  }
+  if (e->lin[l].constant) positive = 0, ++count;
+  return others < 2 && (quotients < i || positive || count < 2);
+}
+
 /* Return 1 if the printed map is probably its own simplification. It is then not simplified again. An atom may have several names: equal expressions
  * floor(l / c), the first of which is its first name (R11). Quotients outside digits must have been printed by their first names, and one of these
  * conditions must hold:
  *     - The map has constraints; all are residue classes of variables, and all results are variables and numbers.
  *     - No name of a quotient has a negative number. Of two quotients that share a variable, one divisor divides the other, so each digit has one print.
  *     - As in a reshape, variables begin at 0, quotients are of variables, no number is added, and digits were printed by first names.
- * If the results have a minimum, maximum or product, further conditions are required. At most one of them is a product. The operands of a minimum or
- * maximum are sums of variables. Variables have more than two values, because otherwise two forms may have equal values. No atom was made that is not
- * in the results, so the next round would make the same atoms. With a product, it would also make the variables in the same order.
- * This is not proved. tests/algebra/indexing_map_property_test.c counts the maps that change when they are simplified again. */
+ * Also, settp_map_one_print must hold for every result.
+ * If the results have a minimum, maximum or product, further conditions are required. There are no quotients, and at most one product. The operands of a
+ * minimum or maximum are sums of variables. Variables have more than two values, because otherwise two forms may have equal values. No atom was made that
+ * is not in the results, so the next round would make the same atoms. With a product, it would also make the variables in the same order.
+ * tests/algebra/test_indexing_map.py enumerates maps of up to three operations; none of them changes when it is simplified again. For larger maps this is
+ * not proved; tests/algebra/indexing_map_property_test.c counts those that change. */
 SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
                                   const sett_map_constraint *constraint, int constraints) {
-  int32_t i, j, f, g, n = 0, *list, others = 0, products = 0, narrow = 0;
+  int32_t i, j, f, g, n = 0, *list, others = 0, products = 0, narrow = 0, quotients = 0;
   int plain = 1, one_way = 1;
   if (e->facts || e->renamed || e->xors || e->variables > 64 || e->forms > 64) return 0;
   for (i = 0; i < constraints; ++i)
@@ -8929,6 +8945,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
   list = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *list + 8);
   if (!list) return 0;
   for (i = 0; i < count; ++i) {
+    if (!settp_map_one_print(e, form[i])) return 0;
     n = settp_map_atoms_list(e, form[i], list, n);
     plain &= !e->lin[form[i]].constant;
   }
@@ -8947,6 +8964,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
       continue;
     }
     narrow |= x->kind == SETTP_MAP_ATOM_VAR && x->hi <= settp_map_sat_add(x->lo, 1);
+    quotients |= x->kind == SETTP_MAP_ATOM_QUOTIENT;
     plain &= x->kind == SETTP_MAP_ATOM_VAR ? !x->lo : x->depth == 1;
     for (f = x->form; f >= 0; f = e->form[f].next) {
       one_way &= settp_map_all_positive(e, e->form[f].lin);
@@ -8959,7 +8977,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
     }
     if (!one_way && (!plain || e->refolded)) return 0;
   }
-  if (others && (narrow || n < e->atoms || (products && !settp_map_in_order(e, result, count)))) return 0;
+  if (others && (narrow || quotients || n < e->atoms || (products && !settp_map_in_order(e, result, count)))) return 0;
   if (one_way && !e->refolded) return 1;
   return plain && !settp_map_adds_numbers(e->arena, result, count);
 }

@@ -270,6 +270,35 @@ def test_simplify_keeps_domain_and_values() -> None:
     assert again <= COUNT // 200, f"{again} of {COUNT} change when simplified once more"
 
 
+def test_simplify_again_changes_no_small_map() -> None:
+    """Simplify all expressions of up to three operations, and sums of two small parts, then simplify the results
+    again. This covers the conditions under which `settp_map_settled` in sett_indexing_map.h leaves out a round.
+    """
+    sized = [["d0", "d1"]]
+    for size in (1, 2, 3):
+        made = [form.format(x) for form in ("({}) * 2", "({}) * 3", "-({})", "({}) + 1") for x in sized[size - 1]]
+        made += [f"({x}) {op} {c}" for op in ("floordiv", "mod") for c in (2, 3, 4) for x in sized[size - 1]]
+        for left in range(size):
+            for a, b in itertools.product(sized[left], sized[size - 1 - left]):
+                made += [f"({a}) + ({b})", f"({a}) - ({b})", f"({a}) * ({b})", f"min({a}, {b})", f"max({a}, {b})"]
+        sized.append(made)
+    forms = ["d0", "d1", "d0 + 8", "d1 - d0", "d0 * 2"]
+    parts = [part for a, b in itertools.combinations(forms, 2) for part in (f"min({a}, {b})", f"max({a}, {b})", f"({a}) * ({b})")]
+    parts += [f"({a}) {op} {c}" for a in forms for op in ("floordiv", "mod") for c in (2, 5)]
+    sums = [f"{a} {sign} {b}" for a in parts for b in forms + parts for sign in "+-"]
+    small, signed, wide = "d0 in [0, 7], d1 in [0, 5]", "d0 in [-3, 4], d1 in [-1, 1]", "d0 in [-1000, 1000], d1 in [0, 999]"
+    maps = [f"(d0, d1) -> ({x}), domain: {domain}" for domain in (small, signed) for x in itertools.chain(*sized)]
+    maps += [f"(d0, d1) -> ({x}), domain: {domain}" for domain in (small, signed, wide) for x in sums]
+
+    def simplified(lines: "list[str]") -> "list[str]":
+        return subprocess.run([ROOT / "build" / "sett", "map", "simplify", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+
+    once = simplified(maps)
+    changed = [f"{text}: {one}, then {two}" for text, one, two in zip(maps, once, simplified(once)) if one != two]
+    assert len(once) == len(maps) and not changed, f"{len(changed)}: {changed[:1]}"
+
+
 def test_simplify_where_divisors_may_be_zero() -> None:
     """A simplified map has the same domain and the same values, for the oracle and for the command. Points where the
     map has no value are not compared.
