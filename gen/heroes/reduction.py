@@ -25,7 +25,7 @@ from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Grid, Kernel, Report, Text, kernel_of
 from gen.hlo import Instruction, Shape, array_shape, combiner, dtypes
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffers_of, touches
+from gen.plan.buffers import buffers_of, reads_of, touches
 from gen.plan.digits import IterationSpace, iteration_space
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, Root, compose
@@ -207,6 +207,15 @@ class ReductionWriter:
             body.store(root)
         self.seen += [a for a in body.touched if a not in self.seen]
         return body
+
+    def unread(self) -> "List[Tuple[int, int]]":
+        """Return the totals that no result needs, such as the maximum in an argmax: the number of the reduce op, and of
+        the component.
+        """
+        of = self.nest.epilogue
+        read = {(read.source, read.output) for function in of.functions for read, _ in reads_of(of, function)}
+        return [(h, k) for h, hero in enumerate(self.nest.heroes) for k in range(len(self.types_of(h)))
+                if (hero, k) not in read and not self.combiners[h].apply_init]
 
     def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:
         """Return the totals of reduce op h. If the parts did not start from the op's initial value, this value is

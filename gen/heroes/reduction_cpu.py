@@ -27,7 +27,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.statements import Assign, Statement, weight
+from gen.statements import Assign, Call, Statement, weight
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused
@@ -964,7 +964,10 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         """
         totals = [[total.format(self.name(h, k, "")) for k in range(len(self.types_of(h)))]
                   for h in range(len(self.nest.heroes))]
-        step = StepCode.of_body(self.store_totals(position, box, schedule, totals, nan), schedule.vec)
+        body = self.store_totals(position, box, schedule, totals, nan)
+        if total.startswith("t") and not self.partial:  # no other code reads these totals
+            body.text.add(*(Call("(void)", totals[h][k]) for h, k in self.unread()))
+        step = StepCode.of_body(body, schedule.vec)
         again = None
         if self.watched and not self.partial:
             again = StepCode.of_body(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)

@@ -50,6 +50,14 @@ def test_what_computes_nothing(lines: str) -> None:
     assert hlo.unsupported(module) is None
 
 
+@pytest.mark.parametrize("dtype, direction, opcode", [("u32", "LT", "broadcast"), ("u8", "GE", "broadcast"), ("u32", "GT", "compare"), ("s32", "LT", "compare")])
+def test_signs_of_unsigned_numbers(dtype: str, direction: str, opcode: str) -> None:
+    """An unsigned number is never below zero. C compilers warn of such a test, which JAX writes for remainders."""
+    module = expanded(f" n = {dtype}[8] convert(p)\n zero = {dtype}[] constant(0)\n z = {dtype}[8] broadcast(zero), dimensions={{}}\n"
+                      f" ROOT r = pred[8] compare(n, z), direction={direction}")
+    assert module.entry is not None and module.entry.root is not None and module.entry.root.opcode == opcode
+
+
 def test_started_ops() -> None:
     for lines, wanted in (
         ("s = ((f32[8]), f32[4], u32[]) slice-start(p), slice={[0:4]} d = f32[4] slice-done(s) ROOT r = f32[4] negate(d)", ["slice", "negate"]),

@@ -236,6 +236,21 @@ def test_rows_of_no_array(target: str, device: str, tmp_path: Path) -> None:
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_an_index_alone(target: str, device: str, tmp_path: Path) -> None:
+    """Compilers do not warn of a kernel for an argmax whose maximum no result needs (tests/conftest.py: -Werror)."""
+    texts = {}
+    for dims in ([40, 50], [5000], [3000, 8]):
+        along, left = (0, dims[1:]) if dims == [3000, 8] else (len(dims) - 1, dims[:-1])
+        lines = [f"x = {plain('f32', dims)} parameter(0)", "low = f32[] constant(-inf)", "n = s32[] constant(0)", f"i = {plain('s32', dims)} iota(), iota_dimension={along}",
+                 f"r = ({plain('f32', left)}, {plain('s32', left)}) reduce(x, i, low, n), dimensions={{{along}}}, to_apply=best",
+                 f"ROOT at = {plain('s32', left)} get-tuple-element(r), index=1"]
+        texts[f"i{len(texts)}"] = ARGMAX.format(name="best", t="f32") + "e {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+        (fusion,) = fusions(texts[f"i{len(texts) - 1}"])
+        assert "reduction" in written_by(fusion, target, device)
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("columns", [16, 256, 272, 320, 400])
 def test_columns_under_many_rows_are_read_once(columns: int) -> None:
     """In a reduction of many rows to few columns, a step covers all columns, so each work-item reads each of its rows
