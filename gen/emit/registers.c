@@ -81,9 +81,16 @@ static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
 #ifdef __AVX512F__
   return (FLOAT_VECTOR)_mm512_cvtph_ps((__m256i)x);
 #else
+#ifdef __F16C__
+  const union { U16_VECTOR() all; __m128i part[2]; } in = {x};
+  union { FLOAT_VECTOR all; __m256 part[2]; } out;
+  for (int i = 0; i < 2; ++i) out.part[i] = _mm256_cvtph_ps(in.part[i]);
+  return out.all;
+#else
   const U32_VECTOR() w = TO_U32(x), a = (w & 0x7fffu) << 13;
   const U32_VECTOR() m = CHOOSE(BELOW(a, SPLAT(0x0f800000u)), BITS_OF(OF_BITS(a) * 0x1p112f), a | 0x7f800000u);
   return OF_BITS(m | (w & 0x8000u) << 16);
+#endif
 #endif
 #else
 #if defined(__AVX512F__) && defined(__clang__) && LANES == 16
@@ -107,9 +114,16 @@ static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
 #ifdef __AVX512F__
   return (U16_VECTOR())_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
 #else
+#ifdef __F16C__
+  const union { FLOAT_VECTOR all; __m256 part[2]; } in = {x};
+  union { U16_VECTOR() all; __m128i part[2]; } out;
+  for (int i = 0; i < 2; ++i) out.part[i] = _mm256_cvtps_ph(in.part[i], _MM_FROUND_TO_NEAREST_INT);
+  return out.all;
+#else
   const U32_VECTOR() w = BITS_OF(x), a = w & 0x7fffffffu;
   const U32_VECTOR() m = CHOOSE(BELOW(a, SPLAT(0x38800000u)), BITS_OF(OF_BITS(a) + 0.5f) - 0x3f000000u, CHOOSE(BELOW(a, SPLAT(0x47800000u)), (a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13, CHOOSE(ABOVE(a, SPLAT(0x7f800000u)), (a >> 13 & 0x3ffu) | 0x7e00u, SPLAT(0x7c00u))));
   return TO_U16(m | (w >> 16 & 0x8000u));
+#endif
 #endif
 #else
 #if defined(__AVX512F__) && defined(__clang__) && LANES == 16

@@ -182,7 +182,8 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
              "f32": ("to_integer", "to_integer_within")}
     assert name in known.get(dtype, ()), (name, dtype)
     words.update(_of_vectors(d, lanes), HALF=dtype == "f16", BY_BITS=dtype == "f16" and d.half_by_bits,
-                 **({} if (lanes == 16 and d.half_by_bits) or (dtype == "f16" and not d.half_by_bits) else {"__AVX512F__": False}))
+                 **({} if (lanes == 16 and d.half_by_bits) or (dtype == "f16" and not d.half_by_bits)
+                    else {"__AVX512F__": False, "__F16C__": False}))
     if lanes == 16 and d.half_by_bits and (name == "to_integer_within" or dtype == "f16" and name != "round"):
         d.used.add("intrinsics")
     if to:
