@@ -12,6 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from shares import is_kept
+
 gc.set_threshold(100000, 50, 100)  # tests make few reference cycles, so the collector runs rarely
 
 MARKERS = {
@@ -31,15 +33,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)    # after the selection by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: "list[pytest.Item]") -> None:
-    """Keep about one of SETT_SHARE cases of each test function, and always its first case. Case k is kept if the fractional
-    part of k times the golden ratio is small. Such numbers k have no period, so cases with each value of each parameter are
-    kept.
-    """
-    share, number_of = int(os.environ.get("SETT_SHARE", "1")), Counter()    # type: int, Counter[str]
+    """Keep about one of SETT_SHARE cases of each test function, and always its first case."""
+    number_of = Counter()    # type: Counter[str]
     kept, others = [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
-        (kept if number_of[function] * 0.6180339887 % 1 * share < 1 else others).append(item)
+        (kept if is_kept(number_of[function]) else others).append(item)
         number_of[function] += 1
     items[:] = kept
     if others:

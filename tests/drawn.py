@@ -54,15 +54,15 @@ def in_turn(first: "Iterable[int]") -> "List[Any]":
             for turn, number in enumerate(first) for pair in ON]
 
 
-# A decorator of tests that split their cases: `ninja test` runs every fifth case; of the others, test-peer runs one in
-# SETT_SHARE.
+# A decorator of tests that split their cases: `ninja test` runs one in SETT_SHARE of every fifth case, test-peer one in
+# SETT_SHARE of the others.
 in_parts = pytest.mark.parametrize("part", ["sample", pytest.param("others", marks=pytest.mark.peer)])
 
 
 def of_part(cases: "Iterable[T]", part: str) -> "List[T]":
     """Return the cases that belong to `part`, which is "sample", "others" or "" (all cases). See `in_parts`."""
     found = [case for number, case in enumerate(cases) if not part or (number % 5 == 0) == (part == "sample")]
-    return found[::int(os.environ.get("SETT_SHARE", "1"))] if part == "others" else found
+    return found[::int(os.environ.get("SETT_SHARE", "1"))] if part else found
 
 
 def shape(dtype: str, dims: "Sequence[int]", order: "Sequence[int]") -> str:

@@ -138,6 +138,7 @@ def test_in_place(body: str, kind: str) -> None:
         assert any("p0 is read after r0 was written to its place" in failure.question for failure in found[0].failures), found[0].line()
 
 
+@pytest.mark.peer
 def test_a_program_of_several_calls_is_proved() -> None:
     """A fixture that passes arrays between its calls is proved for each target."""
     answer = gen("certify", "tests/kernels/softmax_f32.hlo", "--target", "c,opencl,cuda")

@@ -36,6 +36,7 @@ def faults(of: str, count: int, seed: int = SEED, most: int = 1 << 30) -> "tuple
     return number, found
 
 
+@pytest.mark.peer
 def test_sample() -> None:
     """At least SAMPLE kernels of this project's sets are proved. The seed is fixed."""
     own = [name for name in sets.SETS if name not in (*sets.OTHERS, *DEAR)]

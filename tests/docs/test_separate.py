@@ -101,6 +101,7 @@ def test_a_file_a_header(header: str, language: str, tmp_path: Path) -> None:
     assert set(symbols(build(tmp_path, "one.c", source, language))) == own
 
 
+@pytest.mark.peer
 def test_divided(tmp_path: Path) -> None:
     """The functions are compiled in seven files and used in two others, in all combinations of C and C++."""
     declared = "#define SETT_DECLARATIONS\n" + includes("sett.h") + "#define SETT_IMPLEMENTATION\n"

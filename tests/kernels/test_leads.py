@@ -360,6 +360,7 @@ def test_refused(text: str, name: str, why: str) -> None:
         led(text, "e", [name])
 
 
+@pytest.mark.peer
 def test_command(tmp_path: Path) -> None:
     (tmp_path / "plain.hlo").write_text(PRODUCTS["plain"])
 

@@ -306,6 +306,7 @@ def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monk
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("first, target, device", [
     pytest.param(*param.values, marks=param.marks if param.values[1] == "c" else pytest.mark.peer)
     for param in ATTENTIONS if param.values[1:] in ON_CPUS])

@@ -182,7 +182,7 @@ def slack(op: str, x: Any, exact: Any, mp: Any) -> float:
     return 0
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("dtype", ["f32", pytest.param("f64", marks=pytest.mark.peer)])
 def test_real_functions(dtype: str, tmp_path: Path) -> None:
     mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     mp = mpmath.mp

@@ -162,6 +162,7 @@ def test_help_and_version() -> None:
     assert f" - v{number[:-2]} - " in first
 
 
+@pytest.mark.peer
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     """An output folder that is a file, standard output on a full disk, and closed streams each give a one-line error
     with status 2.
