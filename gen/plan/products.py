@@ -126,7 +126,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
             read = _as_read(product, operands, users)
-            value = _of_long_rows(x, read, operands, of.panels, in_place) or _arranged(
+            value = _of_short_rows(x, read, operands, of.panels) or _of_long_rows(
+                x, read, operands, of.panels, in_place) or _arranged(
                 x, _in_whole_units(read, of.panels), operands, of.panels, in_place)
             return value and x.laid_out(value, product.shape)
         return _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
@@ -401,12 +402,14 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 
 # ---- many small products ----
 
-def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
+def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels,
+           even_in_tiles: bool = False) -> Optional[Instruction]:
     """Return a batch of products of small matrices in the form that becomes code without loops. The code computes one
     matrix after another. An operand whose matrices are not contiguous is copied first.
 
-    Return None for other products, and for products that are faster in tiles. Return None also if the batch is the
-    contiguous dimension of both operands and of the result, because vectors then go along the batch.
+    Return None for other products and, unless `even_in_tiles` is true, for products that are faster in tiles. Return None also
+    if the batch is the contiguous dimension of both operands and of the result, because vectors then go along the
+    batch.
     """
     if dot.opcode != "dot":
         return None
@@ -419,7 +422,7 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
     rows, columns = _kept_size(dot, 1 - found[0]), _kept_size(dot, found[0])
     if min(rows, columns) < 2 or columns > LINE // dtypes.storage_bytes(kind) or rows > panels.small_rows \
             or rows * steps > panels.small_steps or rows * columns * steps < panels.least_small_steps \
-            or contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
+            or not even_in_tiles and contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
         return None
     both = [x.convert(operand, kind) for operand in operands]
     apart = [not _strides(value, leads=False)
@@ -432,6 +435,41 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
     shape = array_shape(kind, dot.shape.dims, turned.shape.minor_to_major)
     return x.laid_out(x.convert(x.add("dot", shape, both, **{**dot.attributes, TILED: SMALL}), dot.shape.dtype),
                       dot.shape)
+
+
+def _of_short_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+                   panels: Panels) -> Optional[Instruction]:
+    """Return a product of many rows by a matrix of few columns, such as points by a rotation, as a batch of small
+    products (see `_small`): each has some adjacent rows, and all have the same matrix. Return None for other products.
+    """
+    found, kind = contiguous(dot) if dot.opcode == "dot" else None, _sum_type(dot)
+    if found is None or not kind or Sides.of(dot, 0).batch:
+        return None
+    of, before, steps = found[0], len(x.into), math.prod(loop_sizes(dot))
+    count, columns = _kept_size(dot, 1 - of), _kept_size(dot, of)
+    rows = next(n for n in range(min(count, panels.short_rows), 0, -1) if count % n == 0)
+    if columns * 2 > LINE // dtypes.storage_bytes(kind) or rows * steps > panels.small_steps \
+            or count * columns * steps < panels.least_steps:
+        return None
+    sides, both = [Sides.of(dot, k) for k in (1 - of, of)], []
+    for k, side in zip((1 - of, of), sides):
+        both.append(_transposed(x, operands[k], (*side.kept, *side.contracted)))
+    sums = both[0].shape.dims[len(sides[0].kept):]
+    kept = [value.shape.dims[:len(side.kept)] for value, side in zip(both, sides)]
+    both[0] = x.reshape(both[0], (count // rows, rows, *sums))
+    matrix = (count // rows, *both[1].shape.dims)
+    both[1] = x.broadcast(both[1], array_shape(both[1].shape.dtype, matrix), range(1, len(matrix)))
+    attributes = {"lhs_batch_dims": (0,), "rhs_batch_dims": (0,), "lhs_contracting_dims": tuple(range(2, 2 + len(sums))),
+                  "rhs_contracting_dims": tuple(range(len(kept[1]) + 1, len(matrix)))}
+    small = Instruction(dot.name, "dot", array_shape(dot.shape.dtype, (count // rows, rows, *kept[1])), both,
+                        {**dot.attributes, **attributes}, line=dot.line, col=dot.col, computation=dot.computation)
+    value = _small(x, small, both, panels, True)
+    if value is None:
+        del x.into[before:]
+        return None
+    value = x.reshape(value, (*kept[0], *kept[1]))
+    turned = (*range(len(kept[0]), value.shape.rank), *range(len(kept[0])))
+    return x.laid_out(_transposed(x, value, turned) if of == 0 else value, dot.shape)
 
 
 def _in_matrices(dot: Instruction) -> bool:

@@ -229,6 +229,8 @@ class Panels(NamedTuple):
     small_rows: maximum number of rows of a small matrix whose product is code without loops.
     small_steps: maximum of rows times steps of such a product (f32, 2T, without loops and with: 3000 products of 8x8
         0.035 and 0.21 ms; 2000 of 12x12 0.036 and 1.4 ms; 2000 of 24 rows, 24 steps and 12 columns 0.20 and 5.1 ms).
+    short_rows: maximum number of rows of such a product that is a part of a product of many rows by a matrix of few
+        columns.
     least_small_steps: minimum number of multiplications of such a product (3000 products of 2x2: 0.0045 ms, as loops
         0.0027 ms; one product of 6x6: 10 ns, as loops 200 ns).
     groups: element types that tiles multiply in groups of adjacent elements, 32 bits each (256x256x256 in OpenCL, by a
@@ -282,6 +284,7 @@ class Panels(NamedTuple):
     complex_least: int = 8
     small_rows: int = 24
     small_steps: int = 1024
+    short_rows: int = 8
     least_small_steps: int = 9
     groups: Tuple[str, ...] = ()
     group_units: Tuple[int, ...] = (4, 3)

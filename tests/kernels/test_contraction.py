@@ -844,6 +844,32 @@ def test_panels_of_groups_of_units(target: str, device: str, tmp_path: Path) -> 
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
+def test_many_rows_by_few_columns(target: str, device: str, tmp_path: Path) -> None:
+    """Products of many rows by a matrix of few columns, such as points by a rotation, are batches of small products,
+    and agree with the reference. The first operand has the rows or the columns; several dimensions are rows, columns,
+    or summed over; an epilogue follows; the number of rows is odd.
+    """
+    added = ("  p = f32[3] parameter(2)", "  c = f32[770,3] broadcast(p), dimensions={1}", "  r = f32[770,3] add(d, c)")
+    cases = {
+        "points": dot("f32[999,3]{1,0}", "f32[3,3]{1,0}", "f32[999,3]{1,0}", ROWS),
+        "turned": dot("f32[770,3]{1,0}", "f32[3,3]{1,0}", "f32[770,3]{1,0}", TURNED),
+        "moved": dot("f32[770,3]{1,0}", "f32[3,3]{1,0}", "f32[770,3]{1,0}", ROWS, *added),
+        "pixels": dot("f32[20,35,3]{2,1,0}", "f32[3,3]{1,0}", "f32[20,35,3]{2,1,0}", "lhs_contracting_dims={2}, rhs_contracting_dims={0}"),
+        "planes": dot("f32[3,20,35]{2,1,0}", "f32[3,4]{1,0}", "f32[20,35,4]{2,1,0}", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
+        "second": dot("f32[5,8]{1,0}", "f32[768,8]{1,0}", "f32[5,768]{0,1}", TURNED),
+        "sums": dot("f32[600,3,4]{2,1,0}", "f32[3,2,4]{2,1,0}", "f32[600,2]{1,0}", "lhs_contracting_dims={1,2}, rhs_contracting_dims={0,2}"),
+        "columns": dot("f32[600,5]{1,0}", "f32[5,2,3]{2,1,0}", "f32[600,2,3]{2,1,0}", ROWS), "long": dot(
+            "f32[660,100]{1,0}", "f32[100,7]{1,0}", "f32[660,7]{1,0}", ROWS), "eight": dot("f32[200,9]{1,0}", "f32[9,8]{1,0}", "f32[200,8]{1,0}", ROWS),
+        "doubles": dot("f64[770,4]{1,0}", "f64[4,3]{1,0}", "f64[770,3]{1,0}", ROWS), "bytes": dot("s8[770,4]{1,0}", "s8[4,3]{1,0}", "s32[770,3]{1,0}", ROWS),
+        "narrow": dot("bf16[770,6]{1,0}", "bf16[6,5]{1,0}", "bf16[770,5]{1,0}", ROWS)}
+    texts = {name: text.replace("HloModule e", f"HloModule {name}") for name, text in cases.items()}
+    for name, text in texts.items():
+        assert any(isinstance(nest, SmallProduct) for fusion in fusions(text)
+                   for nest in nests.planned(fusion, schedule.DEVICES[device].plan_class).nests), name
+    agree(texts, target, device, tmp_path)
+
+
 def test_chunks_without_remaining_steps() -> None:
     """All chunks have equally many steps, a multiple of the unrolled steps, if this needs few more chunks."""
     for size, most, unrolled, steps in ((128, 128, 4, 128), (1000, 128, 4, 100), (1000, 128, 2, 100), (2000, 128, 4, 100), (3000, 128, 2, 120),
@@ -1077,7 +1103,7 @@ LOOPS = {
     "tiles do not add s64": ("s64[40,50]{1,0}", "s64[50,64]{1,0}", "s64[40,64]{1,0}", ROWS),
     "its sums have one term": ("f32[40]{0}", "f32[64]{0}", "f32[40,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}"),
     "neighbours in its result are of the batch": ("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED),
-    "rows of 7 columns; tiles need at least 8": ("f32[40,50]{1,0}", "f32[50,7]{1,0}", "f32[40,7]{1,0}", ROWS),
+    "rows of 7 columns; tiles need at least 8": ("f32[41,50]{1,0}", "f32[50,7]{1,0}", "f32[41,7]{1,0}", ROWS),
     "2430 multiplications in rows of 9 columns; tiles need at least 8192": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
 }
 # the windows begin alternately at elements of the dilated base and between them
