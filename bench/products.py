@@ -215,6 +215,8 @@ def cases() -> Iterator[Case]:
         yield product(m, 4096, 4096)
     for m in (1, 2, 8, 17):
         yield product(m, 4096, 4096, tb=True)
+    for m, n, k in ((100000, 3, 3), (100000, 8, 8), (40960, 5, 64)):
+        yield product(m, n, k)
     yield product(65536, 64, 64)
     yield product(4096, 4096, 16)
     yield product(64, 64, 65536)
