@@ -492,7 +492,7 @@ class Semantics:
         yield from (
             (other, True)
             for other in walked.stores[at + 1 :]
-            if other.memory is store.memory and other.at is not store.at
+            if other.memory is store.memory
         )
         for later in self.walked[walked.number + 1 :]:
             yield from ((other, False) for other in later.stores if other.memory is store.memory)

@@ -57,6 +57,17 @@ def test_fixtures_are_what_hlo_says(name: str, target: str) -> None:
         assert found.kind == "PROVED" and found.meant is not None and found.meant.kind == "proved", found.line()
 
 
+def test_a_store_by_another_call_of_the_same_function(tmp_path: Path) -> None:
+    """A row of a small product is stored with an excess lane, which the store of the next row overwrites. Both stores
+    are calls of one function.
+    """
+    file = tmp_path / "m.hlo"
+    file.write_text("HloModule m\n\nENTRY e {\n  a = f32[40,3,3]{2,1,0} parameter(0)\n  b = f32[40,3,3]{2,1,0} parameter(1)\n"
+                    "  ROOT d = f32[40,3,3]{2,1,0} dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}\n}\n")
+    for found in verdicts(file, "c"):
+        assert found.kind == "PROVED" and found.meant is not None and found.meant.kind != "refuted", found.line()
+
+
 def test_a_shift_by_the_width_of_a_lane() -> None:
     """OpenCL takes the amount of a shift modulo the width. The semantics of such a shift are not followed, so they are
     not refuted.
