@@ -7,7 +7,8 @@ of the other operand (`single`).
 
 A row is loaded and stored as one vector, whose size is a power of two. If the vector is longer than the row, its excess
 lanes belong to the next row. The last row of a matrix has no next row. Its vector therefore begins in the row before,
-and is shifted after the load, or merged with the row before at the store.
+and is shifted after the load, or merged with the row before at the store. If a result has one row, its elements are
+stored one by one.
 
 Without an epilogue, rows are stored in the result. Otherwise they are stored in an array of the work-item, from which
 the epilogue computes the results in memory order. The template is templates/kernels/small_products_cpu.j2.
@@ -76,13 +77,15 @@ class Overlap:
     whole: the first step of the sum whose vector would extend beyond the end of its matrix. It is the number of steps
         if no vector does.
     shift: C function that moves a row from the end of a vector to its beginning ("": no step needs it).
-    join: C function that puts the end of a row before the next row, in one vector.
+    join: C function that puts the end of a row before the next row, in one vector ("": results have one row).
+    stage: C function that stores the vector of such a row in an array of the work-item ("": results have more rows).
     """
 
     behind: int
     whole: int
     shift: str
     join: str
+    stage: str
 
 
 @dataclass(frozen=True)
@@ -259,9 +262,13 @@ def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overl
     shift = helpers.shuffle(f"shift_{vector}_by_{behind}", dtype, width,
                             [min(lane + behind, width - 1) for lane in range(width)], False) \
         if whole < nest.counts["step"] and not _gathered(nest, width) else ""
+    if nest.counts["row"] == 1:
+        stage = context.target.word("store", dtype, width) if context.target.declares_vectors \
+            else helpers.need("stage", dtype, str(width))
+        return Overlap(behind, whole, shift, "", stage)
     join = helpers.shuffle(f"join_{vector}_{columns}", dtype, width,
                            [*range(columns - behind, columns), *range(width, width + columns)])
-    return Overlap(behind, whole, shift, join)
+    return Overlap(behind, whole, shift, join, "")
 
 
 def _whole(nest: SmallProduct, width: int) -> int:

@@ -28,6 +28,7 @@ read one by one. Below, J and K are the sizes of the dimensions j and k.
   imaginary parts.
 * Columns that are several dimensions, all neighbours in memory, become one dimension if the last of them does not fill
   vectors. If rows are still too short, the product is computed transposed.
+* A product of many rows by a matrix of few columns becomes a batch of products of small matrices.
 * Products of small matrices become code without loops, whose vectors are along rows of the result. The exception is a
   product whose batch is the contiguous dimension of both operands and of the result: loops compute it, in vectors along
   the batch.
@@ -126,9 +127,10 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
             read = _as_read(product, operands, users)
-            value = _of_short_rows(x, read, operands, of.panels) or _of_long_rows(
+            value = _of_short_rows(x, read, operands, of.panels, of.panels.least_short_rows) or _of_long_rows(
                 x, read, operands, of.panels, in_place) or _arranged(
-                x, _in_whole_units(read, of.panels), operands, of.panels, in_place)
+                x, _in_whole_units(read, of.panels), operands, of.panels, in_place) or _of_short_rows(
+                x, read, operands, of.panels, 1)
             return value and x.laid_out(value, product.shape)
         return _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
 
@@ -403,13 +405,15 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 # ---- many small products ----
 
 def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels,
-           even_in_tiles: bool = False) -> Optional[Instruction]:
+           of_one: bool = False) -> Optional[Instruction]:
     """Return a batch of products of small matrices in the form that becomes code without loops. The code computes one
     matrix after another. An operand whose matrices are not contiguous is copied first.
 
-    Return None for other products and, unless `even_in_tiles` is true, for products that are faster in tiles. Return None also
-    if the batch is the contiguous dimension of both operands and of the result, because vectors then go along the
-    batch.
+    Return None for other products, and for products that are faster in tiles. Return None also if the batch is the
+    contiguous dimension of both operands and of the result, because vectors then go along the batch.
+
+    of_one: true if the batch is cut from one product (see `_of_short_rows`). The minimum sizes and the comparison with
+    tiles then do not apply.
     """
     if dot.opcode != "dot":
         return None
@@ -420,9 +424,11 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
     if found is None or not kind:
         return None
     rows, columns = _kept_size(dot, 1 - found[0]), _kept_size(dot, found[0])
-    if min(rows, columns) < 2 or columns > LINE // dtypes.storage_bytes(kind) or rows > panels.small_rows \
-            or rows * steps > panels.small_steps or rows * columns * steps < panels.least_small_steps \
-            or not even_in_tiles and contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
+    if not 2 <= columns <= LINE // dtypes.storage_bytes(kind) or rows > panels.small_rows \
+            or rows * steps > panels.small_steps:
+        return None
+    if not of_one and (rows < 2 or rows * columns * steps < panels.least_small_steps
+                       or contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels)):
         return None
     both = [x.convert(operand, kind) for operand in operands]
     apart = [not _strides(value, leads=False)
@@ -437,20 +443,22 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
                       dot.shape)
 
 
-def _of_short_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
-                   panels: Panels) -> Optional[Instruction]:
+def _of_short_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels,
+                   least: int) -> Optional[Instruction]:
     """Return a product of many rows by a matrix of few columns, such as points by a rotation, as a batch of small
-    products (see `_small`): each has some adjacent rows, and all have the same matrix. Return None for other products.
+    products (see `_small`): each has some adjacent rows, and all have the same matrix. Return None for other products,
+    and if sums are so long that a small product could not have `least` rows.
     """
     found, kind = contiguous(dot) if dot.opcode == "dot" else None, _sum_type(dot)
     if found is None or not kind or Sides.of(dot, 0).batch:
         return None
     of, before, steps = found[0], len(x.into), math.prod(loop_sizes(dot))
     count, columns = _kept_size(dot, 1 - of), _kept_size(dot, of)
-    rows = next(n for n in range(min(count, panels.short_rows), 0, -1) if count % n == 0)
-    if columns * 2 > LINE // dtypes.storage_bytes(kind) or rows * steps > panels.small_steps \
-            or count * columns * steps < panels.least_steps:
+    most = min(count, panels.short_rows, panels.small_steps // steps)
+    if columns * 2 > LINE // dtypes.storage_bytes(kind) or count * columns * steps < panels.least_steps \
+            or most < min(least, count):
         return None
+    rows = next(n for n in range(most, 0, -1) if count % n == 0)
     sides, both = [Sides.of(dot, k) for k in (1 - of, of)], []
     for k, side in zip((1 - of, of), sides):
         both.append(_transposed(x, operands[k], (*side.kept, *side.contracted)))

@@ -229,8 +229,10 @@ class Panels(NamedTuple):
     small_rows: maximum number of rows of a small matrix whose product is code without loops.
     small_steps: maximum of rows times steps of such a product (f32, 2T, without loops and with: 3000 products of 8x8
         0.035 and 0.21 ms; 2000 of 12x12 0.036 and 1.4 ms; 2000 of 24 rows, 24 steps and 12 columns 0.20 and 5.1 ms).
-    short_rows: maximum number of rows of such a product that is a part of a product of many rows by a matrix of few
-        columns.
+    short_rows, least_short_rows: a product of many rows by a matrix of few columns is cut into such products of at most
+        short_rows rows. If small_steps does not allow them least_short_rows rows, other forms are tried first. (AVX2,
+        1T, with 4, 8, 12 and 16 rows: 100000x3x3 0.063, 0.066, 0.079 and 0.115 ms; 40960x5x64 0.98, 0.77, 0.90 and 1.30
+        ms; 1000x6x100 0.032, 0.021, 0.021 and 0.020 ms. 40960x5x512, with 2 rows and in tiles: 17.0 and 10.3 ms.)
     least_small_steps: minimum number of multiplications of such a product (3000 products of 2x2: 0.0045 ms, as loops
         0.0027 ms; one product of 6x6: 10 ns, as loops 200 ns).
     groups: element types that tiles multiply in groups of adjacent elements, 32 bits each (256x256x256 in OpenCL, by a
@@ -285,6 +287,7 @@ class Panels(NamedTuple):
     small_rows: int = 24
     small_steps: int = 1024
     short_rows: int = 8
+    least_short_rows: int = 4
     least_small_steps: int = 9
     groups: Tuple[str, ...] = ()
     group_units: Tuple[int, ...] = (4, 3)

@@ -848,11 +848,15 @@ def test_panels_of_groups_of_units(target: str, device: str, tmp_path: Path) -> 
 def test_many_rows_by_few_columns(target: str, device: str, tmp_path: Path) -> None:
     """Products of many rows by a matrix of few columns, such as points by a rotation, are batches of small products,
     and agree with the reference. The first operand has the rows or the columns; several dimensions are rows, columns,
-    or summed over; an epilogue follows; the number of rows is odd.
+    or summed over; an epilogue follows; the number of rows is odd, or a prime, so that each small product has one row.
     """
     added = ("  p = f32[3] parameter(2)", "  c = f32[770,3] broadcast(p), dimensions={1}", "  r = f32[770,3] add(d, c)")
     cases = {
         "points": dot("f32[999,3]{1,0}", "f32[3,3]{1,0}", "f32[999,3]{1,0}", ROWS),
+        "prime": dot("f32[997,3]{1,0}", "f32[3,3]{1,0}", "f32[997,3]{1,0}", ROWS),
+        "prime_second": dot("f64[3,9]{1,0}", "f64[127,9]{1,0}", "f64[3,127]{0,1}", TURNED),
+        "prime_bytes": dot("s8[211,4]{1,0}", "s8[4,8]{1,0}", "s32[211,8]{1,0}", ROWS),
+        "prime_long": dot("f32[5,600]{1,0}", "f32[600,6]{1,0}", "f32[5,6]{1,0}", ROWS),
         "turned": dot("f32[770,3]{1,0}", "f32[3,3]{1,0}", "f32[770,3]{1,0}", TURNED),
         "moved": dot("f32[770,3]{1,0}", "f32[3,3]{1,0}", "f32[770,3]{1,0}", ROWS, *added),
         "pixels": dot("f32[20,35,3]{2,1,0}", "f32[3,3]{1,0}", "f32[20,35,3]{2,1,0}", "lhs_contracting_dims={2}, rhs_contracting_dims={0}"),
@@ -1103,7 +1107,7 @@ LOOPS = {
     "tiles do not add s64": ("s64[40,50]{1,0}", "s64[50,64]{1,0}", "s64[40,64]{1,0}", ROWS),
     "its sums have one term": ("f32[40]{0}", "f32[64]{0}", "f32[40,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}"),
     "neighbours in its result are of the batch": ("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED),
-    "rows of 7 columns; tiles need at least 8": ("f32[41,50]{1,0}", "f32[50,7]{1,0}", "f32[41,7]{1,0}", ROWS),
+    "rows of 7 columns; tiles need at least 8": ("f32[10,1500]{1,0}", "f32[1500,7]{1,0}", "f32[10,7]{1,0}", ROWS),
     "2430 multiplications in rows of 9 columns; tiles need at least 8192": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
 }
 # the windows begin alternately at elements of the dilated base and between them
