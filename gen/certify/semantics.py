@@ -489,11 +489,7 @@ class Semantics:
     def _later(self, store: Store, walked: _Walked) -> "Iterator[Tuple[Store, bool]]":
         """Yield each later store to the same array, with a flag: true if that store is in the same kernel."""
         at = next(n for n, other in enumerate(walked.stores) if other is store)
-        yield from (
-            (other, True)
-            for other in walked.stores[at + 1 :]
-            if other.memory is store.memory
-        )
+        yield from ((other, True) for other in walked.stores[at + 1 :] if other.memory is store.memory)
         for later in self.walked[walked.number + 1 :]:
             yield from ((other, False) for other in later.stores if other.memory is store.memory)
 
