@@ -116,6 +116,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
 
     def arranged_as(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                     in_place: bool) -> Optional[Instruction]:
+        if product.opcode == "dot" and math.prod(loop_sizes(product)) == 1:
+            return _of_one_term(x, product, operands)
         if not _is_product(product, of):
             return None
         if dtypes.is_complex(accumulator(product)):
@@ -362,6 +364,23 @@ def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Ins
     shape = array_shape(both[0].shape.dtype, (*dims[:d + 1], 2, *dims[d + 1:]), order)
     made = x.add("concatenate", shape, new, dimensions=(d + 1,), **({PARTS: True} if of else {}))
     return x.reshape(made, (*dims[:d], 2 * dims[d], *dims[d + 1:]))
+
+
+# ---- products whose sums have one term ----
+
+def _of_one_term(x: Expander, dot: Instruction, operands: "Sequence[Instruction]") -> Instruction:
+    """Return a product whose sums have one term, such as an outer product, as elementwise ops on broadcast operands."""
+    kind, left, spread = accumulator(dot), len(Sides.of(dot, 0).batch), []
+    to = array_shape(kind, dot.shape.dims, dot.shape.minor_to_major)
+    for k, operand in enumerate(operands):
+        of = Sides.of(dot, k)
+        order, first = (*of.batch, *of.kept), left + k * len(Sides.of(dot, 0).kept)
+        value = _transposed(x, x.convert(operand, kind), (*order, *of.contracted))
+        value = x.reshape(value, [operand.shape.dims[d] for d in order])
+        spread.append(x.broadcast(value, to, (*range(left), *range(first, first + len(of.kept)))))
+    # A sum begins with zero: a product of -0 gives a sum of +0.
+    value = x.op("and", *spread) if kind == "pred" else x.op("add", x.op("multiply", *spread), x.splat(0, to))
+    return x.convert(value, dot.shape.dtype)
 
 
 # ---- products by a vector ----

@@ -1070,6 +1070,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "small": (["contraction"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
     "small_by_rows": (["contraction"], dot("f32[9,4,6]{2,1,0}", "f32[9,8,6]{2,1,0}", "f32[9,4,8]{2,1,0}",
                                            "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}")),
+    "of_one_term": (["window"], dot("f32[9,40]{1,0}", "f32[9,70]{1,0}", "f32[9,40,70]{2,1,0}",
+                                    "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={}, rhs_contracting_dims={}")),
+    "of_one_term_each": (["window"], dot("bf16[1,40]{1,0}", "f32[70,1]{1,0}", "f32[40,70]{1,0}", "lhs_contracting_dims={0}, rhs_contracting_dims={1}")),
     "least": (["loop"], dot("f32[2,2]{1,0}", "f32[2,2]{1,0}", "f32[2,2]{1,0}", ROWS)),
 }
 
@@ -1105,7 +1108,6 @@ LOOPS = {
     "1 columns of complex numbers do not fill vectors": ("c64[40,50]{1,0}", "c64[50,1]{1,0}", "c64[40,1]{1,0}", ROWS),
     "512 multiplications of complex numbers; tiles need at least 1024": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
     "tiles do not add s64": ("s64[40,50]{1,0}", "s64[50,64]{1,0}", "s64[40,64]{1,0}", ROWS),
-    "its sums have one term": ("f32[40]{0}", "f32[64]{0}", "f32[40,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}"),
     "neighbours in its result are of the batch": ("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED),
     "rows of 7 columns; tiles need at least 8": ("f32[10,1500]{1,0}", "f32[1500,7]{1,0}", "f32[10,7]{1,0}", ROWS),
     "2430 multiplications in rows of 9 columns; tiles need at least 8192": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
