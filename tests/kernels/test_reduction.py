@@ -251,6 +251,38 @@ def test_an_index_alone(target: str, device: str, tmp_path: Path) -> None:
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_argmax_of_short_rows(target: str, device: str, tmp_path: Path) -> None:
+    """An argmax has vectors across short rows, unless its elements are bytes."""
+    texts = {}
+    for dtype, size, hero in (("f32", 20, "loop"), ("f32", 32, "reduction"), ("s8", 20, "reduction")):
+        texts[f"{dtype}_{size}"] = ARGMAX.format(name="c", t=dtype) + f"""e {{
+  x = {dtype}[70,{size}] parameter(0)
+  i = s32[70,{size}] iota(), iota_dimension=1
+  low = {dtype}[] constant({"-inf" if dtype == "f32" else "-128"})
+  zero = s32[] constant(0)
+  r = ({dtype}[70], s32[70]) reduce(x, i, low, zero), dimensions={{1}}, to_apply=c
+  ROOT n = s32[70] get-tuple-element(r), index=1
+}}
+"""
+        (fusion,) = fusions(texts[f"{dtype}_{size}"])
+        assert written_by(fusion, target, device) == [hero]
+    agree(texts, target, device, tmp_path)
+
+
+def test_sums_of_rows_that_fill_no_vectors() -> None:
+    """The last elements of a row, not the sum, are masked. Else gcc stores the two parts of the sum with AVX2."""
+    text = PLAIN.format(name="c", t="f32", op="add") + """e {
+  x = f32[70,20] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[70] reduce(x, z), dimensions={1}, to_apply=c
+}
+"""
+    (fusion,) = fusions(text)
+    step = str(target_file(fusion, "c").kernels[0].text.record.rest.step.text)
+    assert "whole_float16(a0[0]) + v_kept" in step
+
+
 @pytest.mark.parametrize("columns", [16, 256, 272, 320, 400])
 def test_columns_under_many_rows_are_read_once(columns: int) -> None:
     """In a reduction of many rows to few columns, a step covers all columns, so each work-item reads each of its rows
