@@ -37,8 +37,9 @@ read one by one. Below, J and K are the sizes of the dimensions j and k.
 * The result of a convolution is computed with contiguous output features, and a copy transposes it to its own layout.
   The filter is read in units along the output features. If each group has one input feature and one output feature, the
   base is read in units too. If a unit contains several groups, each lane reads the base's element for its group. A
-  convolution whose window has one element is a dot (gen/plan/convolution_as_dot.py). A convolution that sums over large
-  images becomes a sum of convolutions, each over some of the images.
+  convolution whose window has one element is a dot (gen/plan/convolution_as_dot.py). With few output features, a dot
+  multiplies every pixel by every tap of the window, and its parts are added (gen/plan/convolution_by_taps.py). A
+  convolution that sums over large images becomes a sum of convolutions, each over some of the images.
 * For a GPU, the operands keep their types and may have any strides, because tiles are converted while they are loaded.
 """
 
@@ -58,6 +59,7 @@ from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
 from gen.plan.cells import Phase, phases
 from gen.plan.convolution_as_dot import as_dot
+from gen.plan.convolution_by_taps import by_taps
 from gen.plan.leads import has_strides, stride_map
 from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
@@ -149,6 +151,11 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
                 value = found.back(x, value, product)
             else:
                 del into.instructions[before:]
+            few = of.panels is not None and value is None and _has_few_features(product, of.panels)
+            taps = by_taps(product, operands) if few else None
+            value = arranged_as(x, taps.dot, taps.dot.operands, in_place) if taps else value
+            if taps and value:
+                value = taps.back(x, value, product)
         value = value or arranged_as(x, product, operands, in_place)
         for added in into.instructions[before:]:
             added.computation = into
@@ -1067,21 +1074,40 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 
 # ---- convolutions ----
 
-def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
-               panels: Panels) -> Optional[Instruction]:
-    """Return the convolution in a form whose tiles read the base in vectors along one dimension of the image. This must
-    be the contiguous dimension of the result. Along it, the window must have stride 1, and the base neither padding
-    nor holes. Return None for other convolutions, for several feature groups, and if the product is too small.
+def _has_few_features(product: Instruction, panels: Panels) -> bool:
+    """Return true if the output features of a convolution fill less than half a vector, and if its tiles cannot read
+    the base in vectors along pixels (`_along_pixels`).
+    """
+    kind, features = _sum_type(product), product.shape.dims[product.attributes["dim_labels"].out[1]]
+    return kind != "" and features < LINE // dtypes.storage_bytes(kind) // 2 \
+        and product.shape.elements * math.prod(loop_sizes(product)) >= panels.filled_steps \
+        and _along_pixels(product, panels) is None
+
+
+def _along_pixels(product: Instruction, panels: Panels) -> Optional[int]:
+    """Return the dimension of the window along which tiles read a convolution's base in vectors. It is the contiguous
+    dimension of the result. Return None if the result's contiguous dimension is not spatial, if the window has another
+    stride than 1 or the base has padding or holes along it, or if there are several feature groups or few products.
     """
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
-    at, kind = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0]), _sum_type(product)
+    at = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0])
     if at not in labels.out[2:] or group_count(product) > 1:
         return None
     k, size = labels.out.index(at) - 2, shape.dims[at]
     plain = window.low[k] == window.high[k] == 0 and window.stride[k] == window.base_dilation[k] == 1
-    if not plain or size < LINE // dtypes.storage_bytes(kind) \
-            or not _is_worth_it(product, size, shape.elements // size, panels):
+    wide = size >= LINE // dtypes.storage_bytes(_sum_type(product))
+    return k if plain and wide and _is_worth_it(product, size, shape.elements // size, panels) else None
+
+
+def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+               panels: Panels) -> Optional[Instruction]:
+    """Return the convolution in a form whose tiles read the base in vectors along one dimension of the image. Return
+    None if there is no such dimension.
+    """
+    k, shape, labels = _along_pixels(product, panels), product.shape, product.attributes["dim_labels"]
+    if k is None:
         return None
+    kind = _sum_type(product)
     base, kernel = (x.convert(operand, kind) for operand in operands)
     if not _strides(base, labels.lhs[2 + k]):
         base = _stored(x, base, (labels.lhs[2 + k],))

@@ -962,6 +962,12 @@ ENTRY e {{
 }}
 """
 
+
+def of_taps(x: str, w: str, c: str, words: str, *more: str) -> str:
+    """Return a convolution with few output features."""
+    return dot(x, w, c, words, *more).replace("dot(", "convolution(")
+
+
 # For each case: the heroes (kernel emitters) that write the kernels of a product, and its HLO text.
 NAMED: "Dict[str, tuple[List[str], str]]" = {
     "in_place": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
@@ -1061,6 +1067,23 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "convolution": (["contraction"], CONVOLUTION.format("10,11,12", "8,9,20", "size=3x3")),
     "padded": (["contraction"], CONVOLUTION.format("10,11,12", "10,11,20", "size=3x3 pad=1_1x1_1")),
     "padding_alone": (["loop"], CONVOLUTION.format("0,11,12", "4,11,20", "size=3x3 pad=3_3x1_1")),
+    "by_taps": (["transpose", "contraction", "loop"], of_taps(
+        "f32[1,12,16,16]{3,2,1,0}", "f32[3,3,16,1]{3,2,1,0}", "f32[1,12,16,1]{3,2,1,0}", "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f")),
+    "by_taps_of_rows": (["contraction", "loop"], of_taps(
+        "f32[2,16,12,20]{3,2,1,0}", "f32[3,16,3,2]{3,2,1,0}", "f32[2,3,12,19]{3,2,1,0}", "window={size=3x2 pad=1_1x1_-1 rhs_reversal=1x0}, dim_labels=bf01_oi01->bf01")),
+    "by_taps_with_strides": (["transpose", "contraction", "loop", "loop"], of_taps(
+        "f32[2,20,16,16]{3,2,1,0}", "f32[3,3,16,2]{3,2,1,0}", "f32[2,10,16,2]{3,2,1,0}",
+        "window={size=3x3 stride=2x1 pad=0_1x2_2 rhs_dilate=1x2}, dim_labels=b01f_01io->b01f")),
+    "by_taps_with_holes": (["transpose", "contraction", "loop", "loop"], of_taps(
+        "s32[2,9,8,16]{3,2,1,0}", "s32[4,4,16,3]{3,2,1,0}", "s32[2,18,16,3]{3,2,1,0}",
+        "window={size=4x4 pad=2_2x2_2 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f")),
+    "by_taps_in_the_padding": (["contraction", "pad"], of_taps(
+        "f32[1,32,20,3]{3,2,1,0}", "f32[1,32,1,5]{3,2,1,0}", "f32[1,1,20,5]{3,2,1,0}", "window={size=1x5 pad=0_0x9_9 rhs_dilate=1x4}, dim_labels=bf01_oi01->bf01")),
+    "by_taps_of_one_feature": (["window"], of_taps(
+        "f32[1,1,60,61]{3,2,1,0}", "f32[1,1,3,3]{3,2,1,0}", "f32[1,1,60,61]{3,2,1,0}", "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01")),
+    "by_pixels_of_one_row": (["contraction"], of_taps(
+        "f32[2,1,40,41]{3,2,1,0}", "f32[1,1,7,7]{3,2,1,0}", "f32[2,1,34,35]{3,2,1,0}", "window={size=7x7}, dim_labels=bf01_oi01->bf01",
+        "  n = f32[2,1,34,35]{3,2,1,0} negate(d)")),
     "by_rows_of_the_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,18,18", "size=3x3").replace(
         "3,3,12,20", "20,12,3,3").replace("b01f_01io->b01f", "bf01_oi01->bf01")),
     "by_rows_of_a_padded_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,7,18", "size=3x3 stride=3x1 pad=2_0x0_0").replace(
