@@ -135,6 +135,8 @@ class Words:
     operand `units`. It is multiplied by elements of the operand `single`.
 
     name: the tile's function.
+    shape: what the names of the macros for the size of a tile begin with.
+    fma_loops: true if the tile's function contains loops in assembler text (templates/parts/fma_tiles.j2).
     vector: type of a vector of sums.
     part: type of a lane of such a vector.
     single, units, total: element types of the operands and of the totals in memory.
@@ -159,6 +161,8 @@ class Words:
     """
 
     name: str
+    shape: str
+    fma_loops: bool
     vector: str
     part: str
     single: str
@@ -190,11 +194,6 @@ class Words:
     def clear(self) -> str:
         """Return the name of the function that sets totals to zero."""
         return f"clear_{self.vector}" + "_of_result" * bool(self.space)
-
-    @property
-    def shape(self) -> str:
-        """Return what the names of the macros for the size of a tile begin with."""
-        return "PAIR_" * (self.group == 2) + "TILE"
 
     @property
     def dots(self) -> str:
@@ -232,7 +231,10 @@ class Words:
         def of_memory(verb: str, of: str = dtype) -> str:
             return "" if d.declares_vectors else context.helpers.need(verb, of, str(nest.unit))
 
-        return Words(f"tile_{name}{f'_by_{narrow}' if narrow else ''}{spaces}{f'_{spread}' * bool(spread)}", vector, part, single, units,
+        fma = d.declares_vectors and dtype in FLOATS and nest.group == 1 and not narrow and not spread
+        shape = "PAIR_TILE" if nest.group == 2 else "FMA_TILE" if fma and _of_two_units(nest, schedule, context) \
+            else "TILE"
+        return Words(f"tile_{name}{f'_by_{narrow}' if narrow else ''}{spaces}{f'_{spread}' * bool(spread)}", shape, fma, vector, part, single, units,
                      d.types[dtype], single_space, space, units_space, of_memory("load" if single_space else "fetch"),
                      of_memory("load" if units_space else "fetch", narrow or dtype),
                      of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), widen,
@@ -899,7 +901,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units, nest.line.single,
         nest.row.single, -1 if nest.wide is None else nest.wide, nest.next_unit, schedule.lines, schedule.line_blocks,
         nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
-        last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows, nest.group)),
+        last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows, words.shape)),
         schedule.runs * schedule.chunk * schedule.units * nest.unit * nest.group * schedule.packed, 0, nest.apart,
         nest.columns, nest.unit,
         nest.all_units, schedule.tile_units, schedule.ahead, schedule.far,
@@ -914,6 +916,11 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     if (schedule.ahead or schedule.packed or _are_dots(nest, schedule)) and words.group == 1 and not masked \
             and not nest.windows and not by_tile:
         record = replace(record, others=_others(record, nest, schedule, context))
+    elif words.shape == "FMA_TILE":
+        other = _of_two_units(nest, schedule, context)
+        if other and other != schedule:
+            record = replace(record, others=replace(record, loops=_loops(nest, other), far=other.far,
+                                                    far_lines=record.far_lines and other.runs == 1))
     return Kernel(grid, nest, passed, Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
                   Report(seen, code, leads=record.all_leads), matrix=words.matrix)
 
@@ -940,12 +947,31 @@ def _others(record: ContractionCpuRecord, nest: Contraction, schedule: Contracti
     runs, chunk = _even(sizes[0], max(1, most // sizes[1])), _chunk(sizes[1], most, numbers.straight)
     if schedule.to and nest.overlap:  # both of the units that share columns would add a second chunk to them
         runs, chunk = schedule.runs, schedule.chunk
-    other, words = replace(schedule, runs=runs, chunk=chunk, packed=packs), record.words
+    other, words = replace(schedule, runs=runs, chunk=chunk, packed=packs, ahead=not packs), record.words
     if packs:
         words = Words.of(nest, other, context)
         _need(words, nest, other, context)
     return replace(record, words=words, packed=runs * chunk * group * nest.unit, group=group, ahead=not packs,
                    loops=_loops(nest, other))
+
+
+def _of_two_units(nest: Contraction, schedule: ContractionSchedule, context: Context) -> "Optional[ContractionSchedule]":
+    """Return the schedule for tiles of two units, for processors whose vectors are not the widest. Its chunks have so
+    few steps that two units stay in L1: if a panel has more units, these two are in only some of the sets of L1. Return
+    None if tiles of one unit are faster, or if adjacent steps are not contiguous in `single`.
+    """
+    numbers, sizes = context.device.contraction_cpu, [1, 1, *(digit.size for digit in nest.steps)]
+    if nest.wide is not None or not nest.steps or nest.steps[-1].single != 1 or schedule.ahead or schedule.packed:
+        return None
+    lines, rest = divmod(nest.steps[-1].units * dtypes.storage_bytes(nest.units.shape.dtype), LINE)
+    if rest:
+        return None
+    steps, most = schedule.runs * schedule.chunk, numbers.set_steps // math.gcd(lines, SETS)
+    if steps == math.prod(sizes) or schedule.to and nest.overlap or most < numbers.least_set_steps:
+        return schedule if steps <= 2 * most else None
+    runs, chunk = _even(sizes[-2], max(1, most // sizes[-1])), _chunk(sizes[-1], most, schedule.every)
+    return schedule if steps <= most else \
+        replace(schedule, runs=runs, chunk=chunk, far=_far(nest, chunk, runs) if schedule.far else 0)
 
 
 def _are_dots(nest: Contraction, schedule: ContractionSchedule) -> bool:
@@ -961,8 +987,10 @@ def _need(words: Words, nest: Contraction, schedule: ContractionSchedule, contex
     d, numbers = context.target, context.device.contraction_cpu
     for function in (words.mad, words.splat):
         context.helpers.need(function)
+    if words.fma_loops:
+        context.helpers.texts.setdefault("fma_tiles", macro("parts/contraction.j2", "loops_in_assembler_text"))
     context.helpers.texts.setdefault(words.shape, macro("parts/contraction.j2", "shapes", w=words,
-                                                        tiles=numbers.tiles_of(words.group)))
+                                                        tiles=numbers.tiles_of(words.shape)))
     if d.declares_vectors and words.group == 1:
         context.helpers.texts.setdefault("in_register", macro("parts/contraction.j2", "in_register"))
     if words.spread:

@@ -413,11 +413,16 @@ class ContractionCpuNumbers:
         "__AVX__": {n: (6, 1) for n in range(1, 9)},
         "__aarch64__": {n: (6, 1) for n in range(1, 9)},
         "": {n: (2, 1) for n in range(1, 9)}})
-    # The same for pairs of bf16, where it differs. Without an instruction for pairs, the halves of a unit take twice as
-    # many registers (1 thread, tiles of 4 rows and of 6: 512x512x512 3.8 and 4.3 ms; 8x4096x4096 by the transpose 8.2
-    # and 9.1 ms).
-    tiles_of_pairs: Mapping[str, Mapping[int, Tuple[int, int]]] = field(default_factory=lambda: {
-        "__AVX__": {n: (4, 1) for n in range(1, 9)}})
+    # The same where it differs, by the name of a shape.
+    #
+    # FMA_TILE: the loop is assembler text (256 steps of 96 sums of f32 whose operands are in L1, in C with 6 rows by 1
+    #     unit, and in assembler text with 6 rows by 1 and 3 rows by 2 units: 0.53, 0.51 and 0.48 us; on a busy machine
+    #     0.66, 0.58 and 0.54 us).
+    # PAIR_TILE: pairs of bf16. Without an instruction for pairs, the halves of a unit take twice as many registers (1
+    #     thread, tiles of 4 rows and of 6: 512x512x512 3.8 and 4.3 ms; 8x4096x4096 by the transpose 8.2 and 9.1 ms).
+    other_tiles: Mapping[str, Mapping[str, Mapping[int, Tuple[int, int]]]] = field(default_factory=lambda: {
+        "FMA_TILE": {"FMA_TILES": {n: (6, 1) if n % 2 else (3, 2) for n in range(1, 9)}},
+        "PAIR_TILE": {"__AVX__": {n: (4, 1) for n in range(1, 9)}}})
     # few_rows: units of a block of columns, by the number of rows of a product with few rows.
     # units: units of a block of columns for all other products.
     few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4, 7: 3, 8: 3})
@@ -463,11 +468,18 @@ class ContractionCpuNumbers:
     # dot_chunk: steps of a chunk of such a product (f32 by the transpose of 4096x4096, 2 threads, with this tile and
     #     with tiles of 4 by 3: 8 rows 5.2 and 7.6 ms, 17 rows 8.1 and 9.9 ms; in chunks of 32 and of 100 steps: 8 rows
     #     4.5 and 5.5 ms).
+    # set_steps: maximum number of steps of a chunk if the steps of a tile with 2 units fall into all 64 sets of L1. If
+    #     they fall into every n-th set, the maximum is an n-th of this (f32, AVX2, 1 thread, panels of 4 units, in
+    #     chunks of 64 and of 128 steps: 512x512x512 3.57 and 3.78 ms, 1024x1024x1024 27.0 and 27.8 ms, 2048x2048x2048
+    #     221 and 232 ms).
+    # least_set_steps: if the maximum is smaller than this, chunks keep their length.
     narrow_chunk: int = 8
     narrow_rows: int = 12
     narrow_units: int = 8
     dot_tile: Tuple[int, int] = (3, 4)
     dot_chunk: int = 32
+    set_steps: int = 256
+    least_set_steps: int = 32
     rows: int = 96                      # rows of a work-item: a whole number of tiles for every instruction set
 
     # Successive work-items have the same rows and go from one block of columns to the next in two cases: if there are
@@ -571,9 +583,11 @@ class ContractionCpuNumbers:
         widest = next(iter(self.tiles.values()))
         return widest.get(units, widest[self.units])[0]
 
-    def tiles_of(self, group: int) -> "Mapping[str, Mapping[int, Tuple[int, int]]]":
-        """Return the tiles of products whose instruction multiplies `group` adjacent elements along the sum."""
-        return {**self.tiles, **self.tiles_of_pairs} if group == 2 else self.tiles
+    def tiles_of(self, shape: str) -> "Mapping[str, Mapping[int, Tuple[int, int]]]":
+        """Return the tiles of a shape: those in `other_tiles`, and `tiles` for all other macros."""
+        widest, *others = self.tiles.items()
+        own = self.other_tiles.get(shape, {})
+        return dict([widest, *{**own, **dict(others), **own}.items()])
 
     def least_rows(self, units: int) -> int:
         """Return the smallest number of rows that is a whole number of tiles for every instruction set. units: the
@@ -581,13 +595,14 @@ class ContractionCpuNumbers:
         """
         return math.lcm(*(of[units][0] for of in self.tiles.values()))
 
-    def whole_tiles(self, rows: int, group: int) -> bool:
-        """Return true if tiles of every instruction set divide this number of rows. group: as in tiles_of."""
+    def whole_tiles(self, rows: int, shape: str) -> bool:
+        """Return true if tiles of every instruction set divide this number of rows. shape: as in tiles_of."""
         of_many_rows = range(1, max(self.units, self.whole_units) + 1)
-        return all(rows % of[units][0] == 0 for of in self.tiles_of(group).values() for units in of_many_rows)
+        return all(rows % of[units][0] == 0 for of in self.tiles_of(shape).values() for units in of_many_rows)
 
     def __post_init__(self) -> None:
-        assert all(self.whole_tiles(rows, group) for rows in (self.rows, self.packed_rows) for group in (1, 2)), \
+        assert all(self.whole_tiles(rows, shape) for rows in (self.rows, self.packed_rows)
+                   for shape in ("TILE", *self.other_tiles)), \
             "the last rows of a block are no whole tile"
 
     @property

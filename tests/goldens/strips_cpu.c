@@ -3,7 +3,7 @@
 static inline __attribute__((always_inline)) void sett_strips_f32_part0_sums(const int units, ptrdiff_t rows, const float *single, const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
 {
   enum { REST = 24 }; /* rows of the last block */
-  const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
+  const int UNITS = FMA_TILE_UNITS(units), ROWS = FMA_TILE_ROWS(UNITS);
   {
     const size_t runs = 1;
     const size_t count = 8;
@@ -220,7 +220,7 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
 static inline __attribute__((always_inline)) void sett_strips_f32_part4_sums(const int units, ptrdiff_t rows, const float *single, const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
 {
   enum { REST = 24 }; /* rows of the last block */
-  const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
+  const int UNITS = FMA_TILE_UNITS(units), ROWS = FMA_TILE_ROWS(UNITS);
   {
     const size_t runs = 1;
     const size_t count = 48;

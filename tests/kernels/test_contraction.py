@@ -376,6 +376,37 @@ def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkey
     agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "c", "cpu", tmp_path)
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64" or "fma" not in Path("/proc/cpuinfo").read_text(), reason="SKIP: no FMA")
+@pytest.mark.parametrize("compiler, flags", [("gcc", "-O3"), *(pytest.param(*case, marks=pytest.mark.peer) for case in (
+    ("gcc", "-O0"), ("gcc", "-O2 -fPIC -masm=intel"), ("clang", "-O0"), ("clang", "-O3"), ("clang", "-O2 -masm=intel")))])
+def test_loops_in_assembler_text(compiler: str, flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loops of tiles in assembler text agree with the reference, whatever the compiler's options and its dialect of
+    assembler: with fewer rows than a tile, fewer steps than the loop takes at once, and steps in several runs.
+    """
+    if not shutil.which(compiler):
+        pytest.skip(f"SKIP: no {compiler}")
+    monkeypatch.setenv("CC", compiler)
+    compile_for(f"-march=x86-64-v3 {flags}", tmp_path, monkeypatch)
+    sizes = ((3, 64, 2, "f32"), (5, 64, 3, "f64"), (6, 48, 4, "f32"), (50, 100, 37, "f32"), (23, 40, 70, "f64"), (97, 192, 515, "f32"), (97, 96, 515, "f64"))
+    texts = {f"e{n}": dot(f"{t}[{rows},{steps}]{{1,0}}", f"{t}[{steps},{columns}]{{1,0}}", f"{t}[{rows},{columns}]{{1,0}}", ROWS).replace(
+        "HloModule e", f"HloModule e{n}") for n, (rows, columns, steps, t) in enumerate(sizes)}
+    texts["window"] = """HloModule window
+
+ENTRY e {
+  x = f32[1,9,11,20]{3,2,1,0} parameter(0)
+  w = f32[3,3,20,64]{3,2,1,0} parameter(1)
+  ROOT y = f32[1,9,11,64]{3,2,1,0} convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+}
+"""
+    panels = Panels(1, 1, 1, 0, 0, in_place_columns=1, dot_rows=0)
+    monkeypatch.setitem(schedule.DEVICES, "cpu", replace(DEVICES["cpu"], panels=panels))
+    loops = [target_file(fusion, "c", "cpu").text for text in texts.values() for fusion in fusions(text)]
+    assert sum("FMA_TILE_ROWS(UNITS)" in text for text in loops) > len(loops) // 2
+    agree(texts, "c", "cpu", tmp_path)
+    small(monkeypatch, panels)
+    agree(texts, "c", "cpu", tmp_path)
+
+
 def of_groups(seed: int) -> str:
     """Return a random product of bf16 numbers or 8-bit integers. Each row of the right operand is contiguous."""
     r = random.Random(seed)
