@@ -6,7 +6,8 @@ is out of range, the updates of this row are dropped.
 
 CPUs combine updates in order, so every run gives the same bits. Work-items share the result along one dimension. If no
 index selects along this dimension, each work-item takes its part of every window of updates. If an index does, each
-work-item takes the updates whose index is in its part of the result.
+work-item takes the updates whose index is in its part of the result; then the result is only shared if it is larger
+than the cache.
 
 On GPUs each thread has one update. If indices are unique, updates are combined by loads and stores. Otherwise they are
 combined by an atomic operation of the device, or by compare-and-swap of the 32-bit word (64-bit in CUDA) that contains
@@ -675,6 +676,8 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
         dimension = widest(among, least)
         if dimension is not None:
             size, moved = size_of[dimension], among is indexed
+            if moved and shape.bytes <= device.cache:
+                break   # to read all indices again takes longer than to combine updates with elements in the cache
             chunk = -(-size // min(max(1, items * device.units), size))
             chunk = max(chunk, min(device.scatter.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // LANES) * LANES if chunk > LANES else chunk

@@ -218,10 +218,11 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
 
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
-def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
+def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows are divided into two parts, and a work-item for each part does the updates of its rows. The results are
     right for indices in range and out of range. The cases have index types of all widths, several dimensions, a smaller
-    last part, and rows so short that one cache line contains rows of both parts.
+    last part, and rows so short that one cache line contains rows of both parts. If the result fits in the cache, one
+    work-item does all updates.
     """
     every = {
         "bytes": text("s32", "200", "5003,1", "5003", inserted="0", kind="s8"),
@@ -231,8 +232,10 @@ def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path:
         "one row": text("f64", "1001,4", "2000,1", "2000,4", inserted="0", window="1", kind="u64"),
         "batch": text("f32", "3,500", "3,1700,1", "3,1700", inserted="1", to="1", batching="0", rows="0", vector="2"),
     }
-    for name, source in every.items():
-        (fusion,) = drawn.fusions(source)
+    read = {name: drawn.fusions(source)[0] for name, source in every.items()}
+    assert all(drawn.decided(fusion, target, device)[-1][1].loop.items == 1 for name, fusion in read.items() if name != "batch")
+    drawn.uncached(monkeypatch)
+    for name, fusion in read.items():
         loop = drawn.decided(fusion, target, device)[-1][1].loop
         assert (loop.items, loop.picked) == (2, 0 if name == "batch" else 64), (name, loop)
     drawn.agree({name.replace(" ", "_"): source for name, source in every.items()}, target, device, tmp_path, part)
@@ -384,7 +387,8 @@ def test_how_gpus_combine(t: str, body: str, target: str, words: str) -> None:
 
 
 def test_what_is_done_in_order() -> None:
-    assert "in order" in how(of("rows", "f32"), "c") and "items" in how(of("rows", "f32"), "c")
+    assert "in order, 1 item" in how(of("rows", "f32"), "c")     # the result fits in the cache
+    assert "in order, 3 items" in how(text("f32", "40,300", "700,1", "700,300", window="1", inserted="0"), "c")
     assert "in order, 1 item" in how(text("u8", "7", "9,1", "9", inserted="0"), "opencl", "opencl-gpu")     # the elements do not fill whole words
     assert "in order" in how(WHOLE["both"], "cuda") and "compare and swap" in how(WHOLE["apart"], "cuda")
     assert "in order" in how(TORN, "cuda") and "unique" in how(TORN.replace("to_apply=both", "unique_indices=true, to_apply=both"), "cuda")
