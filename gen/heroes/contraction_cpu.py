@@ -961,8 +961,10 @@ def _of_two_units(nest: Contraction, schedule: ContractionSchedule, context: Con
     None if tiles of one unit are faster, or if adjacent steps are not contiguous in `single`.
     """
     numbers, sizes = context.device.contraction_cpu, [1, 1, *(digit.size for digit in nest.steps)]
-    if nest.wide is not None or not nest.steps or nest.steps[-1].single != 1 or schedule.ahead or schedule.packed:
+    if nest.wide is not None or not nest.steps or nest.steps[-1].single != 1 or schedule.ahead:
         return None
+    if schedule.packed:  # the steps of a unit are adjacent in the panel
+        return schedule if schedule.runs * schedule.chunk <= numbers.set_steps else None
     lines, rest = divmod(nest.steps[-1].units * dtypes.storage_bytes(nest.units.shape.dtype), LINE)
     if rest:
         return None
