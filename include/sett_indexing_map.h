@@ -2699,6 +2699,7 @@ typedef struct settp_map_engine {
   /* the last products that were computed: two sums and their product */
   int32_t product[SETTP_MAP_PRODUCTS_MAX][3], products;
   int divided;   /* 1 if some atom is a quotient by a form */
+  int floors;    /* 1 if some atom is floor(a / b) for forms a and b */
   int estimates; /* nesting of prints that are made only to estimate their size */
 } settp_map_engine;
 
@@ -3796,6 +3797,7 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   x->hi = r.hi;
   e->fixed |= r.lo == r.hi;
   e->lattices |= op == SETTP_MAP_MIN || op == SETTP_MAP_MAX;
+  e->floors |= op == SETTP_MAP_FLOORDIV;
   settp_map_atom_measure(e, x, a);
   settp_map_atom_measure(e, x, b);
   return settp_map_atom_push(e);
@@ -6807,9 +6809,11 @@ SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t
 /* P9: print t * (a - b * q) with q = floor(a / b), for a form b that is at least 1, as t * (a mod b). The dividend -1 - a is tried in place of `a`,
  * too. */
 SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
-  int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
+  int32_t i, best = SETTP_MAP_NONE, best_nodes, best_a = 0, best_b = 0;
   int64_t best_k = 0;
   int j, turned;
+  if (!e->floors) return SETTP_MAP_NONE;
+  best_nodes = settp_map_estimate(e, l);
   for (i = 0; i < e->lin[l].count && settp_map_print_searches(e); ++i) {
     settp_map_monomial m;
     if (!settp_map_monomial_of(e, e->term[e->lin[l].first + i].atom, 1, &m)) continue;
