@@ -885,9 +885,9 @@ class ScatterNumbers:
     window_items: int = 0
 
     # An indexed dimension of a result that is larger than the cache is divided among this number of work-items per
-    # core. Each of them reads all indices (single elements of f32, AMD EPYC with AVX2, 2 threads, one and two work-items:
-    # 100,000 updates of 1000 elements 101 and 228 us, a million of a million 2.7 and 3.8 ms, a million of ten million
-    # 15.9 and 12.0 ms; in one thread 71 and 221 us, 0.9 and 2.7 ms).
+    # core. Each of them reads all indices (single elements of f32, AMD EPYC with AVX2, 2 threads, one and two
+    # work-items: 100,000 updates of 1000 elements 101 and 228 us, a million of a million 2.7 and 3.8 ms, a million of
+    # ten million 15.9 and 12.0 ms; in one thread 71 and 221 us, 0.9 and 2.7 ms).
     indexed_items: int = 0
     # number of rows whose indices a work-item tests before it combines the rows in its part of the result (256 and 1024
     # are as fast)
