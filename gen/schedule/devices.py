@@ -421,7 +421,7 @@ class ContractionCpuNumbers:
     # PAIR_TILE: pairs of bf16. Without an instruction for pairs, the halves of a unit take twice as many registers (1
     #     thread, tiles of 4 rows and of 6: 512x512x512 3.8 and 4.3 ms; 8x4096x4096 by the transpose 8.2 and 9.1 ms).
     other_tiles: Mapping[str, Mapping[str, Mapping[int, Tuple[int, int]]]] = field(default_factory=lambda: {
-        "FMA_TILE": {"FMA_TILES": {n: (6, 1) if n % 2 else (3, 2) for n in range(1, 9)}},
+        "FMA_TILE": {"FMA_LOOPS": {n: (6, 1) if n % 2 else (3, 2) for n in range(1, 9)}},
         "PAIR_TILE": {"__AVX__": {n: (4, 1) for n in range(1, 9)}}})
     # few_rows: units of a block of columns, by the number of rows of a product with few rows.
     # units: units of a block of columns for all other products.
