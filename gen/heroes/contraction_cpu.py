@@ -12,7 +12,8 @@ holes. If a large operand is not stored in panels, and more than a few rows shar
 columns of a chunk to a panel of its own. The processor's matrix instructions (AMX) multiply narrow numbers if the
 compiler has these instructions and Linux lets the process use them.
 
-templates/parts/contraction.j2 prints the tile, templates/kernels/contraction_cpu.j2 the block.
+templates/parts/contraction.j2 prints the tile, templates/parts/fma_tiles.j2 its loop in assembler text, and
+templates/kernels/contraction_cpu.j2 the block.
 """
 
 from __future__ import annotations
@@ -963,7 +964,7 @@ def _of_two_units(nest: Contraction, schedule: ContractionSchedule, context: Con
     numbers, sizes = context.device.contraction_cpu, [1, 1, *(digit.size for digit in nest.steps)]
     if nest.wide is not None or not nest.steps or nest.steps[-1].single != 1 or schedule.ahead:
         return None
-    if schedule.packed:  # the steps of a unit are adjacent in the panel
+    if schedule.packed:  # the steps of a unit are adjacent in the panel, or the sum has only one chunk
         return schedule if schedule.runs * schedule.chunk <= numbers.set_steps else None
     lines, rest = divmod(nest.steps[-1].units * dtypes.storage_bytes(nest.units.shape.dtype), LINE)
     if rest:
@@ -990,7 +991,7 @@ def _need(words: Words, nest: Contraction, schedule: ContractionSchedule, contex
     for function in (words.mad, words.splat):
         context.helpers.need(function)
     if words.fma_loops:
-        context.helpers.texts.setdefault("fma_tiles", macro("parts/contraction.j2", "loops_in_assembler_text"))
+        context.helpers.texts.setdefault("fma_tiles", macro("parts/fma_tiles.j2", "loops_in_assembler_text"))
     context.helpers.texts.setdefault(words.shape, macro("parts/contraction.j2", "shapes", w=words,
                                                         tiles=numbers.tiles_of(words.shape)))
     if d.declares_vectors and words.group == 1:
