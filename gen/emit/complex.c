@@ -72,10 +72,19 @@ static inline T negate_T(T a)
   return z;
 }
 
-/* infinite if a part is infinite, even if the other part is NaN */
+/* a or b. A compiler vectorises the choice of each part, but not the choice of a struct. */
+static inline T select_T(PRED first, T a, T b)
+{
+  const T z = {first ? a.re : b.re, first ? a.im : b.im};
+  return z;
+}
+
+/* infinite if a part is infinite, even if the other part is NaN: an infinite part takes its place. There is no branch,
+   so that compilers vectorise the function. */
 static inline REAL abs_T(T a)
 {
-  return FABS(a.re) == INFINITY || FABS(a.im) == INFINITY ? (REAL)INFINITY : HYPOT(a.re, a.im);
+  const REAL re = FABS(a.im) == INFINITY ? a.im : a.re, im = FABS(a.re) == INFINITY ? a.re : a.im;
+  return HYPOT(re, im);
 }
 
 /* x y, or a zero if x is zero, even if y is infinite or NaN */

@@ -149,8 +149,6 @@ def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, so
     dtype = sources[-1]
     if opcode in ("real", "imag"):
         return f"{x[0]}.{'re' if opcode == 'real' else 'im'}"
-    if opcode == "select":
-        return f"{x[0]} ? {x[1]} : {x[2]}"
     if opcode == "copy" or (opcode in ("convert", "bitcast", "bitcast-convert") and dtype == to):
         return x[0]
     if opcode == "convert":

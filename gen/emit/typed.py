@@ -21,6 +21,8 @@ _MATH = "atan2 cbrt copysign cos cosh exp expm1 fabs fmax log log1p pow rint sin
 
 def complex_function(d: Target, need: Need, name: str, dtype: str) -> str:
     """Return the text of a function of complex numbers."""
+    if name == "select":
+        d.used.add("complex_select")
     return _function(need, "complex.c", f"{name}_T", _complex_words(d, dtype))
 
 

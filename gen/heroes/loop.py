@@ -209,7 +209,7 @@ class LoopHero(Hero[Nest, LoopSchedule]):
                      else replace(loops[-1], vec=max(packed))]
         # only schedules of single elements are possible, because a store may begin at any element
         if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):
-            loops = loops[-1:]
+            loops = [replace(loops[-1], signed=device.cpu)]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
         down = falling(nest) if device.wide and plain and not at_index else 0
         # updates in place, products, and reads at run-time indices or in reversed order need contiguous vectors
@@ -225,6 +225,9 @@ class LoopHero(Hero[Nest, LoopSchedule]):
         if context.threads:
             loops = [replace(loop.without_bursts or loop, threads=context.threads) for loop in loops]
         return [_with_bursts(nest, loop) for loop in loops]
+
+    def index_types(self, schedule: LoopSchedule) -> "Sequence[str]":
+        return ("int", "uint", "long") if schedule.signed else super().index_types(schedule)
 
     def forms(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[Form]":
         for loop in schedule.variants():

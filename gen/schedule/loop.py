@@ -47,6 +47,8 @@ class LoopSchedule(Schedule):
         are one row).
     without_bursts: schedule of the same launch for processors whose hardware prefetchers are faster than bursts.
     backwards: number of steps of a run; each run is computed from its end to its start in memory (0: no runs).
+    signed: true if a signed index is preferred. Signed sums do not wrap, so a C compiler sees that accesses are
+        contiguous, and can vectorise a loop over single elements.
     """
 
     blocked: bool = False
@@ -55,6 +57,7 @@ class LoopSchedule(Schedule):
     row: int = 0
     without_bursts: "Optional[LoopSchedule]" = None
     backwards: int = 0
+    signed: bool = False
     index = ""      # the map to the result's index, if it does not follow from the position in memory
 
     def prefetches(self) -> "List[Tuple[str, int]]":

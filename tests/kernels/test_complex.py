@@ -7,6 +7,7 @@ from __future__ import annotations
 import cmath
 import math
 import os
+import platform
 import random
 import shutil
 import struct
@@ -603,3 +604,24 @@ def test_refused(line: str, reason: "str | None", tmp_path: Path) -> None:
     (tmp_path / "m.hlo").write_text("f {\n  p = c64[2] parameter(0)\n  " + line + "\n}\n")
     done = gen("check", tmp_path / "m.hlo", "--target", "c")
     assert done.returncode == 2 and done.stderr.startswith("error: ") and (reason is None or reason in done.stderr), done.stderr
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("gcc"), reason="SKIP: no gcc for x86-64")
+def test_gcc_vectorises_a_choice(tmp_path: Path) -> None:
+    """A loop that chooses between complex numbers by their magnitude has no branches, so gcc vectorises it."""
+    (tmp_path / "step.hlo").write_text("""e {
+  z = c64[4096] parameter(0)
+  c = c64[4096] parameter(1)
+  two = f32[] constant(2)
+  twos = f32[4096] broadcast(two), dimensions={}
+  square = c64[4096] multiply(z, z)
+  next = c64[4096] add(square, c)
+  size = f32[4096] abs(z)
+  near = pred[4096] compare(size, twos), direction=LE
+  ROOT r = c64[4096] select(near, next, z)
+}
+""")
+    gen("build", str(tmp_path / "step.hlo"), "-o", str(tmp_path), "--target", "c")
+    told = subprocess.run(["gcc", "-std=c11", "-O3", "-fno-math-errno", "-fopt-info-vec", "-c", "step.c", "-o", "step.o"], cwd=tmp_path, check=True,
+                          capture_output=True, text=True).stderr
+    assert "loop vectorized" in told
