@@ -324,6 +324,9 @@ static inline RESULT to_integer_T_TO(TYPE x)
 /* an integer that compares like the float in the total order: -NaN is the lowest, and -0 is below 0 */
 static inline ORDER total_order_T(HELD x)
 {
+#if SCALE
+  return (ORDER)BITS(x) - 128;
+#else
 #if TINY
 #if SPARE
   ORDER b = (ORDER)(S8)(BITS(x) << SPARE);
@@ -337,7 +340,13 @@ static inline ORDER total_order_T(HELD x)
 #else
   ORDER b = AS_ORDER(x);
 #endif
+#if FNUZ
+  /* the only NaN has the bits of -0 */
+  return b < 0 && b > -128 ? (b ^ FLIP) + 1 : b;
+#else
   return b < 0 ? b ^ FLIP : b;
+#endif
+#endif
 }
 
 /* Round to m mantissa bits, ties to even. A value that is too large for e exponent bits becomes infinity, and a value

@@ -81,7 +81,7 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
         **{of.upper(): partial(call, of) for of in ("bits", "value", "round")}}
     if name == "total_order":
         flip = "7f" if dtype in TINY else "7fff" if dtype in SMALL else f"7{'f' * (size // 4 - 1)}"
-        words.update(ORDER=d.types[order], HELD=d.types["u16"] if dtype == "f16" else d.register(dtype),
+        words.update(SCALE=kind.style == "scale", FNUZ=kind.style == "fnuz", ORDER=d.types[order], HELD=d.types["u16"] if dtype == "f16" else d.register(dtype),
                      FLIP=f"0x{flip}{d.suffix64[0] if dtype == 'f64' else ''}",
                      AS_ORDER=lambda x: d.reinterpret(x, real, order))
     elif name == "reduce_precision":

@@ -241,6 +241,30 @@ class Field:
     bits: int
     key: Optional[Key]
 
+    def ordered(self, text: str, u: str, mask: str, half: str) -> str:
+        """Return the operand's bits `text` as an unsigned integer in the key's ascending order, as C text of type `u`.
+        mask: all bits of the field. half: the sign bit."""
+        about = dtypes.TABLE[self.dtype]
+        if about.style == "fnuz":  # the bits of -0 are a NaN, the lowest value
+            return f"({text} & {half} ? (0u - {text}) & 127u : {text} ^ {half})"
+        if about.kind == "float" and about.style != "scale":  # invert negative numbers by arithmetic, without a branch
+            return f"({text} ^ ({_narrow(f'(({u})0 - ({text} >> {self.bits - 1}))', self.bits, mask)} | {half}))"
+        return f"({text} ^ {half})" if about.kind == "sint" else text
+
+    def unordered(self, text: str, mask: str, half: str) -> str:
+        """Return the operand's bits for an integer that `ordered` returned."""
+        about = dtypes.TABLE[self.dtype]
+        if about.style == "fnuz":
+            return f"({text} & {half} ? {text} ^ {half} : ((0u - {text}) & 127u) | {half})"
+        if about.kind == "float" and about.style != "scale":
+            return f"({text} ^ ({_narrow(f'(({text} >> {self.bits - 1}) - 1)', self.bits, mask)} | {half}))"
+        return f"({text} ^ {half})" if about.kind == "sint" else text
+
+
+def _narrow(text: str, bits: int, mask: str) -> str:
+    """Return the low `bits` bits of an integer of at least 32 bits, as C text."""
+    return text if bits in (32, 64) else f"({text} & {mask})"
+
 
 @dataclass(frozen=True)
 class Word:
@@ -319,10 +343,6 @@ class Word:
         """
         return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
 
-    def narrow(self, text: str, field: Field) -> str:
-        """Return the bits of a value that belong to the field, as C text."""
-        return text if field.bits in (32, 64) else f"({text} & {self.number((1 << field.bits) - 1, field.bits)})"
-
     def function(self, name: str, memory: Sequence[str], key: str = "", constants: Sequence[str] = ()) -> CFunction:
         """Return the C function that computes a word from one element of each operand.
 
@@ -340,12 +360,7 @@ class Word:
             if not self._by_key(field, key):
                 lines.append(Let(u, f"bits{k}", text))
             last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
-            text, kind = f"bits{k}", dtypes.TABLE[field.dtype].kind
-            if field.key and kind == "float":  # negative numbers are inverted by arithmetic, without a branch
-                negative = f"(({u})0 - ({text} >> {field.bits - 1}))"
-                text = f"({text} ^ ({self.narrow(negative, field)} | {half}))"
-            elif field.key and kind == "sint":
-                text = f"({text} ^ {half})"
+            text = field.ordered(f"bits{k}", u, last, half) if field.key else f"bits{k}"
             if field.key and field.key.descending:
                 text = f"({last} - {text})"
             if key and not parts:
@@ -366,16 +381,13 @@ class Word:
         if field.bits not in (32, 64):
             text = f"({text}) & {(1 << field.bits) - 1}u" if field.shift else f"{text} & {(1 << field.bits) - 1}u"
         last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
-        kind = dtypes.TABLE[field.dtype].kind
         lines = [Let(u, "x", f"({u})({text})")]
         text = "x"
         if field.key and field.key.descending:
             lines.append(Let(u, "y", f"{last} - x"))
             text = "y"
-        if field.key and kind == "float":
-            text = f"({text} ^ ({self.narrow(f'(({text} >> {field.bits - 1}) - 1)', field)} | {half}))"
-        elif field.key and kind == "sint":
-            text = f"({text} ^ {half})"
+        if field.key:
+            text = field.unordered(text, last, half)
         text = self.d.reinterpret(text, f"u{field.bits}", field.dtype) if field.dtype in ("f32", "f64") else \
             f"({memory})({self.d.types[f'u{field.bits}']}){text}"
         return CFunction(name, memory, f"{self.type} w", [*lines, Return(text)])

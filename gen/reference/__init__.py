@@ -47,7 +47,7 @@ THE MEANING OF EACH OP (kernels follow the same rules)
                     for infinities and NaN.
   power             It is pow of C: x^0 and 1^y are 1, even if the other operand is NaN.
   compare           With a NaN, NE is true and all others are false. -0 equals +0. TOTALORDER compares the bits: -NaN is
-                    the lowest, and -0 < +0.
+                    the lowest, and -0 < +0. The NaN of a type without -0 is -NaN; f8e8m0fnu has no signs.
   convert           Float to integer truncates and saturates, and NaN becomes 0. Integer to integer wraps. Float or
                     integer to pred is x != 0, which is true for NaN. pred to another type is 0 or 1. Integer to f32 or
                     f64 rounds once, to the nearest value, ties to even. Integer to f16 or bf16 is converted to f32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Mapping, Sequence
 
+from gen.hlo import dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.reference.library import Calls, functions, VALUES
 from gen.reference.types import (bits_of, FLOATS, from_double, is_signed, load, NARROW, SMALL, STORAGE, store, TINY,
@@ -76,7 +77,10 @@ def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:
     values. total: true for HLO's TOTALORDER of floats, in which -0 < +0 and NaNs are ordered too.
     """
     if total and dtype in FLOATS:
-        return call("total_order", bits_text(call, dtype, text), str(bits_of(dtype)))
+        bits, style = bits_text(call, dtype, text), dtypes.TABLE[dtype].style
+        if style == "scale":
+            return f"(int64_t){bits}"
+        return call("total_order_fnuz", bits) if style == "fnuz" else call("total_order", bits, str(bits_of(dtype)))
     return load(call, dtype, text)
 
 

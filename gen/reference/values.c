@@ -139,6 +139,11 @@ static inline int64_t total_order(uint64_t bits, int width) {
   return (bits & sign) != 0 ? -1 - (int64_t)(bits & (sign - 1)) : (int64_t)bits;
 }
 
+/* the same for types of 8 bits whose NaN has the bits of -0: it is -NaN */
+static inline int64_t total_order_fnuz(uint64_t bits) {
+  return bits == 0x80 ? -129 : bits > 0x80 ? 0x80 - (int64_t)bits : (int64_t)bits;
+}
+
 /* ---- Functions of floats ---- */
 
 static inline float f32_maximum(float a, float b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
@@ -323,7 +328,7 @@ static inline void transform_rows(int64_t outer, int64_t given, int64_t n, int64
     roots[2 * k] = cosl(6.283185307179586476925286766559005768L * (long double)k / n);
     roots[2 * k + 1] = sinl(6.283185307179586476925286766559005768L * (long double)k / n) * (inverse ? 1 : -1);
   }
-  for (int64_t o = 0; o < outer; ++o)
+  for (int64_t o = 0; o < outer && n > 0; ++o)
     for (int64_t i = 0; i < inner; ++i) {
       for (int64_t k = 0; k < n; ++k) {
         const int64_t place = half && k > n / 2 ? n - k : k;

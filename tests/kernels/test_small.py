@@ -11,6 +11,7 @@ from typing import Dict, List
 
 import pytest
 
+import gen_run
 import stated
 from drawn import ON_CPUS, agree, in_parts, marked
 from gen import hlo, pipeline, run
@@ -102,6 +103,30 @@ def test_total_order(dtype: str, code: str, tmp_path: Path) -> None:
         return -1 - (pattern - top) if pattern >= top else pattern
     wanted = bytes(key(a) < key(b) for a, b in pairs)
     assert (tmp_path / "results" / "m.out").read_bytes() == wanted
+
+
+@pytest.mark.parametrize("dtype", ["f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e8m0fnu"])
+def test_total_order_of_bytes(dtype: str, tmp_path: Path) -> None:
+    """The one NaN of a fnuz type is -NaN, the lowest. f8e8m0fnu has no signs: its NaN is the highest."""
+    pairs = [(a, b) for a in range(256) for b in range(256)]
+    one = f"{dtype}[{len(pairs)}]"
+    text = (f"HloModule m\nENTRY e {{ a = {one} parameter(0)  b = {one} parameter(1)\n"
+            f"ROOT c = pred[{len(pairs)}] compare(a, b), direction=LT, type=TOTALORDER }}\n")
+
+    def key(code: int) -> int:
+        if dtype == "f8e8m0fnu":
+            return code
+        return -256 if dtype.endswith("fnuz") and code == 128 else 127 - code if code > 127 else code
+    (tmp_path / "pairs").mkdir()
+    (answer,) = gen_run.run(text, [bytes(side) for side in zip(*pairs)], "c", tmp_path / "pairs")
+    assert answer == bytes(key(a) < key(b) for a, b in pairs)
+    codes = [code * 37 % 256 for code in range(300)]
+    order = (f"HloModule m\nbefore {{ a = {dtype}[] parameter(0)  b = {dtype}[] parameter(1)\n"
+             f"ROOT c = pred[] compare(a, b), direction=LT, type=TOTALORDER }}\n"
+             f"ENTRY e {{ a = {dtype}[300] parameter(0)  ROOT s = {dtype}[300] sort(a), dimensions={{0}}, to_apply=before }}\n")
+    (answer,) = gen_run.run(order, [bytes(codes)], "c", tmp_path)
+    assert answer == bytes(sorted(codes, key=key))
+    agree({"compared": text, "sorted": order}, "c", "cpu", tmp_path)
 
 
 FIBONACCI = """HloModule m
