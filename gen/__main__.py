@@ -315,16 +315,17 @@ def in_folder(folder: Path) -> List[str]:
 
 def modules_of(file: str, together: bool) -> List[str]:
     """Return the inputs in a file: FILE#NAME for each module if there are several, or FILE.py:NAME for each function if
-    the verb takes one function at a time. Otherwise, return the file itself.
+    the verb takes one function at a time. Otherwise, return the file itself. A pipe can be read only once, so it is
+    not read here.
     """
     functions = from_jax.split_functions(file)
     if functions and not together:
         return [f"{functions.path}:{name}" for name in functions.names]
     try:
-        names = hlo.module_names(Path(file).read_text("utf-8-sig"))
+        names = hlo.module_names(Path(file).read_text("utf-8-sig")) if Path(file).is_file() else []
     except (OSError, UnicodeDecodeError):
         return [file]
-    return [f"{file}#{name}" for name in names] if len(names) > 1 else [file]
+    return [f"{file}#{name}" for name in dict.fromkeys(names)] if len(names) > 1 else [file]
 
 
 Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
@@ -544,7 +545,7 @@ def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
     module = run.load(file, given.fill_constants, dict(given.dims))
     stages = explain.stages(module, given.target, options(given), [given.stage] if given.stage else explain.STAGES)
     if given.svg:
-        given.svg.write_text(explain.arena_svg(module, given.target[0], options(given)))
+        pipeline.write(given.svg, explain.arena_svg(module, given.target[0], options(given)))
     text = stages[given.stage] if given.stage else "\n".join(f"==== {stage} ====\n{text}"
                                                              for stage, text in stages.items())
     PROGRESS.end()

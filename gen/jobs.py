@@ -106,6 +106,15 @@ def replacing(path: Path, mode: int = 0o644) -> Iterator[str]:
                 Path(name).unlink(missing_ok=True)
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Make an OSError of the block name the file `path`, not a temporary file or none."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
 def _swallowed(what: Any) -> None:
     """Raise Stopped again after it was raised where Python ignores exceptions: in a destructor, in the callback of a
     weak reference (each import has one), or in a callback of fork.

@@ -382,18 +382,14 @@ def write(path: Path, content: "Union[str, bytes]") -> None:
     """Write a file completely or not at all, and only if its content has changed. A special file, such as /dev/stdout
     or a link, is written in place.
     """
-    data = content.encode() if isinstance(content, str) else content
-    if path.is_symlink() or path.exists() and not path.is_file() and not path.is_dir():
-        path.write_bytes(data)
-        return
-    if path.exists() and path.stat().st_size == len(data) and path.read_bytes() == data:
-        return
-    try:
-        with jobs.replacing(path) as name:
-            Path(name).write_bytes(data)
-    except OSError as error:
-        # the error names the file, not the temporary file, which the user does not know
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    # a depfile names files, whose names may be any bytes
+    data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
+    with jobs.naming(path):
+        if path.is_symlink() or path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+        elif not path.exists() or path.stat().st_size != len(data) or path.read_bytes() != data:
+            with jobs.replacing(path) as name:
+                Path(name).write_bytes(data)
 
 
 @lru_cache(maxsize=None)

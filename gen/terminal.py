@@ -4,6 +4,7 @@ terminal, lines are plain.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -59,11 +60,15 @@ class Unwritable(Exception):
 
 def opened() -> None:
     """Reopen closed standard streams on /dev/null, so that no other file gets their descriptors. Afterwards, standard
-    input is empty, standard output cannot be written, and standard error is discarded.
+    input is empty, standard output cannot be written, and standard error is discarded. A character that a stream cannot
+    print is escaped; it may be in the name of a file.
     """
     for number, (name, flags) in enumerate((("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), "r" if number == 0 else "w"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def put(text: str, stream: TextIO) -> None:

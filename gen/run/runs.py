@@ -111,5 +111,5 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
 def publish(source: Path, target: Path) -> None:
     """Copy a file to a temporary name in the target's folder, then rename it, so that the target is never incomplete.
     """
-    with jobs.replacing(target) as name:
+    with jobs.naming(target), jobs.replacing(target) as name:
         shutil.copyfile(source, name)

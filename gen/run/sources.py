@@ -82,6 +82,8 @@ def _read(file: str, sizes: "Mapping[str, Sequence[int]]") -> hlo.Module:
     filename = hlo.STANDARD_INPUT if path == "-" else path
     if stablehlo.is_stablehlo(text):
         return stablehlo.parse(text, filename, sizes)
+    if sizes:
+        raise hlo.HloError(filename, 1, 1, f"expected no --dims, because HLO text has no open dimensions, found {next(iter(sizes))}")
     if not name:
         return hlo.parse(text, filename)
     found = [module for module in hlo.modules(text, filename) if module.name == name]

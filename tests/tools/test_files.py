@@ -113,6 +113,39 @@ def test_standard_input(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "error: -: expected standard input once\n")
 
 
+def test_pipe(tmp_path: Path) -> None:
+    """A file that can be read only once, such as `<(command)` of a shell."""
+    os.mkfifo(tmp_path / "m.hlo")
+    writer = subprocess.Popen([sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write(sys.argv[2])", tmp_path / "m.hlo",
+                               SIMPLE.format("m", 5)])
+    done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--target", "c", seconds=60)
+    assert (writer.wait(), done.returncode, done.stderr) == (0, 0, "") and (tmp_path / "out" / "m.c").exists()
+
+
+def test_any_bytes_in_a_name(tmp_path: Path) -> None:
+    """The name of a file need not be UTF-8."""
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/m\xff.hlo"))
+    path.write_text(SIMPLE.format("m", 5))
+    done = gen("build", path, "-o", tmp_path / "out", "--target", "c")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert b"/m\xff.hlo" in (tmp_path / "out" / "m_.d").read_bytes()
+    done = gen("check", path, "--target", "c")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+def test_names_in_a_file(tmp_path: Path) -> None:
+    """Two modules of one name in a file are one error. Sizes for dimensions that HLO text does not have are an error."""
+    file = tmp_path / "two.hlo"
+    file.write_text(SIMPLE.format("m", 5) * 2)
+    done = gen("check", file, "--target", "c")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2, "", f"error: {file}:6:11: expected modules of different names in one file, found 'm', the module of line 1\n")
+    file.write_text(SIMPLE.format("m", 5))
+    done = gen("check", file, "--target", "c", "--dims", "b=8")
+    assert (done.returncode, done.stderr) == (
+        2, f"error: {file}:1:1: expected no --dims, because HLO text has no open dimensions, found b\n")
+
+
 def test_names_that_clash(tmp_path: Path) -> None:
     """Two files with one name would overwrite each other's kernels. The second is refused, and the first is built."""
     for folder in "xy":
@@ -179,7 +212,15 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "out" / "m.c").mkdir(parents=True)
     done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--target", "c")
     assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}/out/m.c: Is a directory\n")
-    assert not list((tmp_path / "out").glob(".*"))
+    (tmp_path / "r" / "r0.bin").mkdir(parents=True)
+    done = gen("run", tmp_path / "m.hlo", "--in", tmp_path, "--out", tmp_path / "r", "--target", "c")
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}/r/r0.bin: Is a directory\n")
+    assert not list((tmp_path / "out").glob(".*")) and not list((tmp_path / "r").glob(".*"))
+    if os.path.exists("/dev/full"):
+        (tmp_path / "out" / "m.h").symlink_to("/dev/full")
+        (tmp_path / "out" / "m.c").rmdir()
+        done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--target", "c")
+        assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}/out/m.h: No space left on device\n")
     command = f"{sys.executable} {ROOT / 'gen'} explain {tmp_path / 'm.hlo'} --target c"
     for closed, said in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
         if closed == ">&-" or os.path.exists("/dev/full"):
