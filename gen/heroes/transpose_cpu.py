@@ -26,10 +26,11 @@ from gen.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share
 from gen.hlo import dtypes
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
-from gen.plan.partition import INLINE, Partition, compose
+from gen.plan.partition import INLINE, Partition, compose, regions
 from gen.schedule import LINE, PIECE, PIECES, Device, Schedule
 from gen.targets import COMPLEX, TINY, Target
 
@@ -94,12 +95,12 @@ class TransposeCpuHero(Hero[Nest, Candidate]):
         single = iteration_space(nest.partition, nest.shape)
         if single is None:
             return
-        moved = moves(nest.partition, single)
+        moved, cost = moves(nest.partition, single), _cost(nest)
         for joined, space in dict([_joined(single), (1, single)] if moved else [(1, single)]).items():
             digit = transposed(space)
             if digit is not None:
                 frame = _frame(context.device, space, digit, joined)
-                for tile in _tiles(context.device, context.target, frame, moved, nest.only_scratch):
+                for tile in _tiles(context.device, context.target, frame, moved, nest.only_scratch, cost):
                     yield Candidate(nest, frame, tile)
 
     def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
@@ -215,9 +216,17 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
     return Frame(space, tuple(runs[0]), tuple(runs[1]), joined)
 
 
-def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> Iterator[RegisterTileSchedule]:
+def _cost(nest: Nest) -> int:
+    """Return the approximate number of vector instructions that compute a register of results."""
+    return sum(ELEMENTWISE[entry.instruction.opcode].cost for function in nest.partition.functions
+               for region in regions(function.body) for entry in region.entries
+               if entry.instruction.opcode in ELEMENTWISE)
+
+
+def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool,
+           cost: int) -> Iterator[RegisterTileSchedule]:
     """Return the tiles that fit, best first. kept: true if other kernels read all results, so that they should stay in
-    a cache.
+    a cache. cost: approximate number of vector instructions that compute a register of results.
     """
     numbers = device.transpose_cpu
     space, digit = frame.space, frame.rows[0]
@@ -227,7 +236,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
     traffic = sum(a.bytes for a in space.accesses)
     threads = device.group
     shapes = numbers.moved_tiles[width] if moves else numbers.computed_tiles[max(widths)]
-    for shape in (*shapes, numbers.least_tile):
+    for shape in (*shapes, *(numbers.least_tile,) * (cost <= numbers.least_tile_cost)):
         if shape.streamed and traffic <= device.cache:
             continue
         # rows can be loaded together only if they belong to one array and have one stride

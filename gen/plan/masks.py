@@ -10,14 +10,17 @@ are from this index.
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Set, Tuple
+import itertools
+from typing import Dict, Iterator, List, Optional, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Instruction, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import reads_of
-from gen.plan.partition import Entry, Partition, Read
+from gen.plan.partition import Entry, Partition, Read, compose, moves_only, operand_map
 
+# maximum number of ops of a condition that are visited; a longer condition may be taken for one that discards nothing
+MOST_OPS = 100
 OPPOSITE = {"GE": "LT", "LT": "GE", "GT": "LE", "LE": "GT", "EQ": "NE", "NE": "EQ"}
 
 
@@ -45,7 +48,7 @@ def discarded(value: Instruction, partition: Partition) -> "Set[str]":
         if entry.regions or entry.instruction.opcode not in ELEMENTWISE:
             return set()
         if entry.instruction.opcode == "select" and len(sides) == 1 and sides[0] > 0:
-            found.append(_never(reads[0][0], sides[0] == 1, partition, entries))
+            found.append(_never(reads[0][0], sides[0] == 1, itertools.count()))
         else:
             dependent.add(key)
     used = [*map(partition.root_read, partition.roots), *map(partition.scalar_read, partition.scalars)]
@@ -54,24 +57,50 @@ def discarded(value: Instruction, partition: Partition) -> "Set[str]":
     return set.intersection(*found) if found else set()
 
 
-def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> "Set[str]":
-    """Return maps from the entry function's index to an integer. At an index where one of these integers is negative,
-    the predicate that `read` reads is not `truth`.
+def _operands(read: Read) -> "List[Read]":
+    """Return the reads of the operands of the elementwise op that computes a value, even if another kernel computes it.
+    Ops that only move data are composed into the maps. Return an empty list if another kind of op computes the value.
     """
-    entry = entries.get((read.source, read.map))
-    if entry is None or entry.callee is not None or entry.regions:
+    if read.source.opcode not in ELEMENTWISE:
+        return []
+    reads = [Read(operand, compose(read.map, operand_map(read.source, k)))
+             for k, operand in enumerate(read.source.operands)]
+    for k, found in enumerate(reads):
+        while moves_only(found.source) and found.source.opcode != "get-tuple-element":
+            found = Read(found.source.operands[0], compose(found.map, operand_map(found.source, 0)))
+        reads[k] = found
+    return reads
+
+
+def _constant(read: Read) -> "Optional[int]":
+    """Return the integer or truth value that is read, if all elements of the value are this constant."""
+    source = read.source
+    if source.opcode != "constant" or not source.literal or len(set(source.literal)) != 1:
+        return None
+    return int(dtypes.decode_real(source.literal[0], source.shape.leaves()[0].dtype))
+
+
+def _never(read: Read, truth: bool, visits: "Iterator[int]") -> "Set[str]":
+    """Return maps from the entry function's index to an integer. At an index where one of these integers is negative,
+    the predicate that `read` reads is not `truth`. visits: counts the ops that are visited.
+    """
+    if next(visits) >= MOST_OPS:
         return set()
-    instruction = entry.instruction
-    operands = [partition.operand(entry, k) for k in range(len(instruction.operands))]
+    instruction, operands = read.source, _operands(read)
     if instruction.opcode == "not":
-        return _never(operands[0], not truth, partition, entries)
-    if instruction.opcode == ("and" if truth else "or"):
-        return {text for operand in operands for text in _never(operand, truth, partition, entries)}
+        return _never(operands[0], not truth, visits)
+    if instruction.opcode in ("and", "or"):
+        sides = [_never(operand, truth, visits) for operand in operands]
+        return set.union(*sides) if (instruction.opcode == "and") == truth else set.intersection(*sides)
+    if instruction.opcode == "select":
+        sides = [_never(operands[0], k == 1, visits) | _never(operands[k], truth, visits) for k in (1, 2)
+                 if _constant(operands[k]) != (not truth)]
+        return set.intersection(*sides) if sides else set()
     if instruction.opcode != "compare":
         return set()
     direction = instruction.attributes["direction"]
     direction = direction if truth else OPPOSITE[direction]
-    a, b = (_affine(operand, partition, entries) for operand in operands)
+    a, b = (_affine(operand, visits) for operand in operands)
     if a is None or b is None or direction == "NE":
         return set()
     terms = {"GE": [f"({a}) - ({b})"], "GT": [f"({a}) - ({b}) - 1"], "LE": [f"({b}) - ({a})"],
@@ -79,25 +108,22 @@ def _never(read: Read, truth: bool, partition: Partition, entries: "Dict[Tuple[I
     return {_map(read, term) for term in terms}
 
 
-def _affine(read: Read, partition: Partition, entries: "Dict[Tuple[Instruction, str], Entry]") -> Optional[str]:
+def _affine(read: Read, visits: "Iterator[int]") -> Optional[str]:
     """Return the integer that is read, as an expression in the variables of the entry function's index. Return None if
-    it is not a sum of indices and constants, or if an index or a sum may leave the range of its type.
+    it is not a sum of indices and constants, or if an index or a sum may leave the range of its type. visits: counts
+    the ops that are visited.
     """
     source, of = read.source, dtypes.TABLE[read.source.shape.leaves()[0].dtype]
-    if of.kind not in ("sint", "uint"):
+    if of.kind not in ("sint", "uint") or next(visits) >= MOST_OPS:
         return None
     if source.opcode == "iota":
         text = algebra.info(read.map).results[source.attributes["iota_dimension"]].text
-    elif source.opcode == "constant" and source.literal and len(set(source.literal)) == 1:
-        value = int(dtypes.decode_real(source.literal[0], of.name))
-        return str(value) if -1 << 63 <= value < 1 << 63 else None
+    elif source.opcode == "constant":
+        value = _constant(read)
+        return str(value) if value is not None and -1 << 63 <= value < 1 << 63 else None
     else:
-        entry = entries.get((source, read.map))
-        if entry is None or entry.callee is not None or entry.regions \
-                or source.opcode not in ("add", "subtract", "convert"):
-            return None
-        operands = [_affine(partition.operand(entry, k), partition, entries) for k in range(len(source.operands))]
-        if None in operands:
+        operands = [_affine(operand, visits) for operand in _operands(read)]
+        if source.opcode not in ("add", "subtract", "convert") or None in operands:
             return None
         text = f" {'-' if source.opcode == 'subtract' else '+'} ".join(f"({operand})" for operand in operands)
     (low, high), = algebra.ranges(_map(read, text))
