@@ -27,7 +27,8 @@ read one by one. Below, J and K are the sizes of the dimensions j and k.
   unless it is small. If it has few rows or columns, the larger operand is read in place, as an array of real and
   imaginary parts.
 * Columns that are several dimensions, all neighbours in memory, become one dimension if the last of them does not fill
-  vectors. If rows are still too short, the product is computed transposed.
+  vectors. If rows are still too short, the product is computed transposed. It is also computed transposed if a large
+  operand, such as the weights of attention, need not be copied then.
 * A product of many rows by a matrix of few columns becomes a batch of products of small matrices.
 * Products of small matrices become code without loops, whose vectors are along rows of the result. The exception is a
   product whose batch is the contiguous dimension of both operands and of the result: loops compute it, in vectors along
@@ -63,6 +64,7 @@ from gen.plan.convolution_by_taps import by_taps
 from gen.plan.leads import has_strides, stride_map
 from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
+from gen.plan.row_order import chain_of, of_contiguous_rows, users_of
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
 
@@ -108,12 +110,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
     """
     if not of.panels and not of.shared_tiles or not any(i.opcode in PRODUCTS for i in computation.instructions):
         return computation
-    names = {i.name: 0 for i in computation.instructions}
-    users: "Dict[Instruction, List[Instruction]]" = {}
-    for i in computation.instructions:
-        for operand in dict.fromkeys(i.operands):
-            users.setdefault(operand, []).append(i)
-
+    computation = of_contiguous_rows(computation) if of.panels else computation
+    names, users = {i.name: 0 for i in computation.instructions}, users_of(computation)
     lasts = _lasting(computation, lasting)
 
     def arranged_as(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
@@ -130,7 +128,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
             if product.opcode == "convolution":
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
-            read = _as_read(product, operands, users)
+            read = _as_read(product, operands, users, of.panels)
+            read = _with_smaller_copies(read, operands, of.panels)
             value = _of_short_rows(x, read, operands, of.panels, of.panels.least_short_rows) or _of_long_rows(
                 x, read, operands, of.panels, in_place) or _arranged(
                 x, _in_whole_units(read, of.panels), operands, of.panels, in_place) or _of_short_rows(
@@ -728,18 +727,12 @@ def _merged(x: Expander, dot: Instruction,
 # ---- products in register tiles ----
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
-             users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
+             users: "Mapping[Instruction, Sequence[Instruction]]", panels: Panels) -> Instruction:
     """Return the product with another result layout, so that its users need no transpose. The users must be a chain of
-    elementwise ops and moves; the layout then follows the order in memory of the chain's result. Return the product
-    itself if there is no such chain, or if the contiguous dimension would not be contiguous in an operand.
+    elementwise ops and moves. The layout then follows the order in memory of the chain's result. Return the product
+    itself if there is no such chain, or if an operand would have to be copied that is not much smaller than the result.
     """
-    path = [product]
-    while product.opcode == "dot" and len(users.get(path[-1], ())) == 1:
-        (user,) = users[path[-1]]
-        if not (user.opcode in ("reshape", "transpose", "copy")
-                or user.opcode in ELEMENTWISE and user.shape.dims == path[-1].shape.dims):
-            break
-        path.append(user)
+    path = chain_of(product, users) if product.opcode == "dot" else [product]
     index = identity(path[-1].shape.dims)
     for user in reversed(path[1:]):
         index = index if user.opcode in ELEMENTWISE else compose(index, operand_map(user, 0))
@@ -754,7 +747,35 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
     turned = copies.copy(product)
     turned.shape = array_shape(product.shape.dtype, dims, order)
     found, own = contiguous(turned), contiguous(product)
-    return turned if found and (found == own or _strides(operands[found[0]], found[1])) else product
+    if not found or found != own and not _strides(operands[found[0]], found[1]) \
+            and operands[found[0]].shape.elements * panels.smaller_copies > product.shape.elements:
+        return product
+    return turned
+
+
+def _with_smaller_copies(product: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Instruction:
+    """Return the product with a transposed result layout, if fewer elements are then copied: an operand that is not
+    contiguous along the columns is copied, and so is a transposed result. Return the product itself otherwise.
+    """
+    found = contiguous(product) if product.opcode == "dot" else None
+    if found is None or not _sum_type(product):
+        return product
+    of, j = found
+    turned = _transposed_result(product)
+    other = contiguous(turned)
+    if other is None or other[0] == of or _last_size(turned) * dtypes.storage_bytes(_sum_type(product)) < LINE:
+        return product
+    copied = 0 if _minor(operands[of]) == j else operands[of].shape.elements
+    others = 0 if _minor(operands[1 - of]) == other[1] else operands[1 - of].shape.elements
+    return turned if (others + product.shape.elements) * panels.smaller_copies <= copied else product
+
+
+def _minor(value: Instruction) -> "Optional[int]":
+    """Return the dimension along which the value is contiguous in memory, or would be if it were stored."""
+    steps, sizes = _memory_strides(value), value.shape.dims
+    if steps is None:
+        return next((d for d in value.shape.minor_to_major if sizes[d] > 1), None)
+    return next((d for d, step in enumerate(steps) if step == 1 and sizes[d] > 1), None)
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:

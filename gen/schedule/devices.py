@@ -212,6 +212,10 @@ class Panels(NamedTuple):
         together have at least turned_result times as many elements as the result, and the result has at least
         whole_units times as many units as the transposed result (f32 144x24x6272: 0.16 ms transposed, 0.20 ms
         otherwise).
+    smaller_copies: a product is computed transposed if an operand that would have to be copied has at least this many
+        times as many elements as the copies that this requires, of the result and perhaps of the other operand. (1T,
+        f32 attention whose result is stored by columns, transposed and not: 197 queries of 3 heads and 4 images 3.0
+        and 4.4 ms, 512 queries of 8 heads and 2 batches 26 and 31 ms.)
     images_bytes: a convolution that sums over images is divided into parts, each over some of the images, only if its
         operands have at least this many bytes.
     images_share: minimum ratio of the operands' bytes to those of the parts' results (gradient of 3x3 weights, two
@@ -273,6 +277,7 @@ class Panels(NamedTuple):
     few_narrow_rows: int = 16
     turned_result: int = 8
     whole_units: float = 1.15
+    smaller_copies: int = 2
     near_bytes: int = 512
     long_sum: int = 1 << 14
     part_steps: int = 768
@@ -751,7 +756,10 @@ class TransposeCpuNumbers:
     computed_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=lambda: {
         bytes: tuple(TileShape(n, n, down, 64) for n in (16, 8) if n * bytes <= 64 for down in (2, 1))
         for bytes in (1, 2, 4, 8)})
-    least_tile: TileShape = TileShape(4, 4, 1, 64)      # the tile if no other tile fits
+    # The tile if no other tile fits. If its elements take more than least_tile_cost vector instructions, loops are
+    # faster, because their vectors are longer (attention with a bias for each of 4 heads: 98 us, with tiles 246 us).
+    least_tile: TileShape = TileShape(4, 4, 1, 64)
+    least_tile_cost: int = 16
 
     # prefetch distance in bytes, in each row of a tile (with 256 bytes, the throughput is lower by 0.01 to 0.08 of a
     # copy's)

@@ -128,25 +128,29 @@ def masked(seed: int) -> str:
             last = text.add(f"{name}1", kept, f"select({name}_is, {name}_bad, {last})")
         text.add(name, kept, f"copy({last})")
     text.add("scores", dims, f"dot(q, k), {words}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}")
-    text.add("i", dims, "iota(), iota_dimension=1", index)
-    text.add("j", dims, "iota(), iota_dimension=2", index)
+    shared = random.Random(~seed).random() < 0.5    # all heads share the mask; another kernel may compute it
+    pairs = dims[1:] if shared else dims    # of queries and keys
+    text.add("i", pairs, f"iota(), iota_dimension={len(pairs) - 2}", index)
+    text.add("j", pairs, f"iota(), iota_dimension={len(pairs) - 1}", index)
     text.lines.append(f"  distance = {index}[] constant({r.choice([0, 0, 3, 5 if index == 'u8' else -5, 17])})")
-    text.add("distances", dims, "broadcast(distance), dimensions={}", index)
-    text.add("later", dims, "add(i, distances)", index)
-    seen = text.add("near", dims, f"compare(later, j), direction={r.choice(['GE', 'GE', 'GE', 'GT', 'LE', 'LT'])}", "pred")
+    text.add("distances", pairs, "broadcast(distance), dimensions={}", index)
+    text.add("later", pairs, "add(i, distances)", index)
+    seen = text.add("near", pairs, f"compare(later, j), direction={r.choice(['GE', 'GE', 'GE', 'GT', 'LE', 'LT'])}", "pred")
     if r.random() < 0.3:    # keys with an index below `distance`, which may be negative, are masked
-        text.add("late", dims, "compare(j, distances), direction=GE", "pred")
-        seen = text.add("both_late", dims, f"and({seen}, late)", "pred")
+        text.add("late", pairs, "compare(j, distances), direction=GE", "pred")
+        seen = text.add("both_late", pairs, f"and({seen}, late)", "pred")
     if r.random() < 0.3:    # a window: keys that are 30 or more positions before the query are masked
-        text.splat("width", dims, "30")
+        text.splat("width", pairs, "30")
         text.lines[-2:] = [line.replace(f"{text.dtype}[", f"{index}[") for line in text.lines[-2:]]
-        text.add("end", dims, "add(j, width)", index)
-        text.add("inside", dims, "compare(i, end), direction=LT", "pred")
-        seen = text.add("both", dims, f"and({seen}, inside)", "pred")
+        text.add("end", pairs, "add(j, width)", index)
+        text.add("inside", pairs, "compare(i, end), direction=LT", "pred")
+        seen = text.add("both", pairs, f"and({seen}, inside)", "pred")
     if r.random() < 0.3:
-        seen = text.add("unseen", dims, f"not({seen})", "pred")
+        seen = text.add("unseen", pairs, f"not({seen})", "pred")
+    if shared:
+        seen = text.add(f"{seen}_of_all", dims, f"broadcast({seen}), dimensions={{1,2}}", "pred")
     text.splat("low", dims, r.choice(["-inf", "-1e30"]))
-    text.add("masked", dims, f"select({seen}, low, scores)" if seen == "unseen" else f"select({seen}, scores, low)")
+    text.add("masked", dims, f"select({seen}, low, scores)" if seen.startswith("unseen") else f"select({seen}, scores, low)")
     weights = text.softmax("masked", dims)
     text.add("y", [heads, length, 16], f"dot({weights}, v), {words}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{1}}")
     return text.module(f"m{seed}")
@@ -162,9 +166,9 @@ def by_keys(queries: int, keys: int, dtype: str = "f32") -> str:
     return text.module("e")
 
 
-def values_first() -> str:
+def values_first(layout: str = "{2,1,0}") -> str:
     """Return attention as jax.nn prints it: the values are the first operand of the second product, and its result is
-    transposed.
+    transposed. layout: the result's layout.
     """
     text = Text("f32")
     q, k, v = (text.parameter(name, [length, 2, 64]) for name, length in (("q", 96), ("k", 128), ("v", 128)))
@@ -174,7 +178,21 @@ def values_first() -> str:
     words = "lhs_batch_dims={1}, rhs_batch_dims={0}, lhs_contracting_dims={0}, rhs_contracting_dims={2}"
     text.add("d", [2, 64, 96], f"dot({v}, {weights}), {words}")
     text.add("y", [96, 2, 64], "transpose(d), dimensions={2,0,1}")
+    text.lines[-1] = text.lines[-1].replace("[96,2,64]{2,1,0}", f"[96,2,64]{layout}")
     return text.module("e")
+
+
+def multi_query() -> str:
+    """Return attention in which all heads share the keys and values, as JAX prints it: the scores have the layout of
+    the product that computes them, in which heads are contiguous.
+    """
+    text = Text("f32")
+    q, k, v = (text.parameter(name, dims) for name, dims in (("q", [96, 4, 64]), ("k", [128, 64]), ("v", [128, 64])))
+    text.add("d", [128, 96, 4], f"dot({k}, {q}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{2}}")
+    weights = text.softmax(text.add("scores", [4, 96, 128], "transpose(d), dimensions={2,1,0}"), [4, 96, 128])
+    text.add("o", [64, 4, 96], f"dot({v}, {weights}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{2}}")
+    text.add("y", [96, 4, 64], "transpose(o), dimensions={2,1,0}")
+    return text.module("e").replace("[4,96,128]{2,1,0}", "[4,96,128]{0,1,2}").replace("[96,4,64]{2,1,0} transpose", "[96,4,64]{0,1,2} transpose")
 
 
 def projected() -> str:
@@ -322,7 +340,8 @@ def test_masked_blocks(first: int, target: str, device: str, tmp_path: Path, mon
     texts = {f"m{seed}": masked(seed) for seed in range(first, first + 2 * BATCH)}
     kernels = [part for text in texts.values() for fusion in fusions(text)
                for kernel in target_file(fusion, target, device).kernels for part in kernel.sections]
-    assert sum(bool(getattr(part.text.record, "discarded", [])) for part in kernels) > len(texts) // 4
+    long = [text for text in texts.values() if ",64,64]" not in text]      # a row of 64 scores is a single block
+    assert sum(bool(getattr(part.text.record, "discarded", [])) for part in kernels) > len(long) // 4
     assert target != "c" or any(getattr(part.text.record, "masked", "") for part in kernels)
     agree(texts, target, device, tmp_path)
 
@@ -353,6 +372,18 @@ def test_the_order_of_the_reader() -> None:
     assert written_by(fusion, "c", "cpu") == ["transpose", "strips"]
 
 
+def test_the_result_is_transposed() -> None:
+    """If the result has the layout of the second product, the result is transposed, and not the larger weights."""
+    (fusion,) = fusions(values_first("{0,2,1}"))
+    assert written_by(fusion, "c", "cpu") == ["transpose", "strips", "transpose"]
+
+
+def test_rows_of_the_softmax_are_contiguous() -> None:
+    """The scores are stored in the order of the softmax's rows, not in the layout that their product has in the text."""
+    (fusion,) = fusions(multi_query())
+    assert written_by(fusion, "c", "cpu") == ["transpose", "strips", "transpose"]
+
+
 def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loop nests are computed together, in strips (blocks of rows), although an unrelated product comes between them in
     the text. The results of a later nest are compared separately.
@@ -367,7 +398,8 @@ def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
 NAMED = {"softmax": by_rows("softmax", 96, 64, 20), "norm": by_rows("norm", 50, 130, 24),
          "sums": by_rows("sums", 96, 64, 20), "maximum": by_rows("maximum", 50, 130, 24), "sums_of_few": by_rows("sums", 7, 130, 24),
          "pixels": by_pixels(5, 14), "in_panels": by_keys(96, 128), "of_bf16": by_keys(96, 128, "bf16"),
-         "of_f16": by_keys(96, 128, "f16"), "values_first": values_first(), "projected": projected()}
+         "of_f16": by_keys(96, 128, "f16"), "values_first": values_first(), "projected": projected(),
+         "values_first_as_stored": values_first("{0,2,1}"), "multi_query": multi_query()}
 
 
 @pytest.mark.parametrize("name, rows", [("softmax", 96), ("norm", 50), ("sums", 96), ("maximum", 50), ("sums_of_few", 7), ("pixels", 140)])
