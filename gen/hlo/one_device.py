@@ -28,7 +28,7 @@ def rule(module: Module) -> Rule:
 
     def of(x: Expander, instruction: Instruction) -> Optional[Instruction]:
         opcode = instruction.opcode
-        if opcode in ("add-dependency", "domain", "optimization-barrier"):
+        if opcode in ("add-dependency", "domain", "optimization-barrier") or opcode == "copy" and instruction.shape.kind == "tuple":
             return _handed_on(x, instruction.operands[:1], instruction.shape)
         if opcode == "custom-call":
             return _custom_call(x, instruction)

@@ -276,7 +276,7 @@ COMMON = frozenset(
     """metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions
     execution_thread async_execution_thread output_to_operand_aliasing is_composite buffer_alignment
-    indices_are_sorted unique_indices schedule_annotation algorithm""".split()
+    indices_are_sorted unique_indices schedule_annotation algorithm cross_program_prefetch_index""".split()
 )
 # attributes that name computations
 CALLING = frozenset(

@@ -494,6 +494,8 @@ def lowered(computation: Computation) -> Computation:
     for i in computation.instructions:
         if i.opcode == "while":
             leaves.update(_loop(copied, i, known))
+            if i.shape.kind == "array":
+                known[i] = leaves[Value(i, 0)]
         elif i.opcode == "get-tuple-element" and resolved(i, 0).producer.opcode == "while":
             if resolved(i, 0) in leaves:        # `leaves` has only the results of loops that are used
                 known[i] = leaves[resolved(i, 0)]

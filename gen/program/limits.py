@@ -38,8 +38,9 @@ def limited(fusion: Fusion) -> Fusion:
     limit, steps = Instruction("limit", "parameter", _number(), parameter_number=len(whole.parameters)), loop
     for i in whole.instructions:
         if i is loop:
-            known[i] = _limited(made, loop, known[loop.operands[0]], made.add(limit))
-            steps = _element(made, known[i], len(known[i].shape.children) - 1)
+            own = _limited(made, loop, known[loop.operands[0]], made.add(limit))
+            known[i] = own if loop.shape.kind == "tuple" else _element(made, own, 0)
+            steps = _element(made, own, len(own.shape.children) - 1)
         elif i is not whole.root or i.opcode != "tuple":
             known[i] = made.add_copy(i, [known[o] for o in i.operands])
     root = root_of(whole)
@@ -83,10 +84,11 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     condition, body = loop.called
     asked = element_loops.asked_of(condition)
     counts = array_shape("u32", asked.each.shape.dims if asked else ())
-    shape = tuple_shape([*loop.shape.children, _number(), _number(), counts])
+    plain = loop.shape.kind != "tuple"     # the state is one array
+    shape = tuple_shape([*([loop.shape] if plain else loop.shape.children), _number(), _number(), counts])
     zero = to.add(Instruction("zero", "constant", _number(), literal=[0]))
     zeros = _add(to, "broadcast", counts, zero, dimensions=()) if counts.dims else zero
-    leaves = [_element(to, start, k) for k in range(len(loop.shape.children))]
+    leaves = [start] if plain else [_element(to, start, k) for k in range(len(loop.shape.children))]
     state = _add(to, "tuple", shape, *leaves, limit, zero, zeros)
     own = len(leaves)
 
@@ -94,7 +96,7 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
              parameter: Instruction) -> None:
         for i in source.instructions:
             if i is source.parameters[0]:
-                known[i] = parameter
+                known[i] = _element(into, parameter, 0) if plain else parameter
             else:
                 known[i] = into.add_copy(i, [known[o] for o in i.operands])
 
@@ -120,7 +122,8 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
             goes = _add(step, "not", goes.shape, goes)
         ones = _add(step, "broadcast", counts, one, dimensions=())
         steps = _add(step, "select", counts, goes, _add(step, "add", counts, before, ones), before)
-    ends = [_element(step, inner[root_of(body)], k) for k in range(own)]
+    end = inner[root_of(body)]
+    ends = [end] if plain else [_element(step, end, k) for k in range(own)]
     step.root = _add(step, "tuple", shape, *ends, _element(step, parameter, own), count, steps)
     for computation in (more, step):
         give_names(computation)

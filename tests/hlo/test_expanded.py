@@ -39,6 +39,7 @@ NOTHING = [
     "d = f32[8] all-to-all(p), replica_groups={{0}}, dimensions={0}",
     "s = (f32[8], f32[8]) all-gather-start(p), replica_groups={}, dimensions={0} d = f32[8] all-gather-done(s)",
     "s = f32[8] all-reduce-start(p), replica_groups={}, to_apply=add d = f32[8] all-reduce-done(s)",
+    "x = (f32[8]) tuple(p) y = (f32[8]) copy(x) d = f32[8] get-tuple-element(y), index=0",
     "x = token[] after-all() y = (f32[8], token[]) tuple(p, x) d = f32[8] get-tuple-element(y), index=0",
 ]  # fmt: skip
 
@@ -61,7 +62,7 @@ def test_signs_of_unsigned_numbers(dtype: str, direction: str, opcode: str) -> N
 def test_started_ops() -> None:
     for lines, wanted in (
         ("s = ((f32[8]), f32[4], u32[]) slice-start(p), slice={[0:4]} d = f32[4] slice-done(s) ROOT r = f32[4] negate(d)", ["slice", "negate"]),
-        ("s = (f32[8], f32[8], u32[]) copy-start(p) d = f32[8] copy-done(s) ROOT r = f32[8] negate(d)", ["copy", "negate"]),
+        ("s = (f32[8], f32[8], u32[]) copy-start(p), cross_program_prefetch_index=0 d = f32[8] copy-done(s) ROOT r = f32[8] negate(d)", ["copy", "negate"]),
         ("s = ((f32[8]), f32[8], u32[]) async-start(p), calls=negated u = ((f32[8]), f32[8], u32[]) async-update(s) d = f32[8] async-done(u) ROOT r = f32[8] negate(d)",
          ["call", "negate"])):  # fmt: skip
         module = expanded(" " + lines, before=NEGATE)

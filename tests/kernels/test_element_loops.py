@@ -503,7 +503,31 @@ def doubled(n: int) -> Case:
     return Case(text, [x, y, z], does)
 
 
+def one_array(n: int) -> Case:
+    """Return a loop whose state is an array, not a tuple."""
+    of = f"s32[{n}]"
+    asks = f"""  most = s32[] constant(40)
+  mosts = {of} broadcast(most), dimensions={{}}
+  goes = pred[{n}] compare(s, mosts), direction=LT
+"""
+    text = f"""HloModule m
+either {{ a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT r = pred[] or(a, b) }}
+body {{ s = {of} parameter(0)
+{asks}  twice = {of} add(s, s)  ROOT next = {of} select(goes, twice, s) }}
+condition {{ s = {of} parameter(0)
+{asks}  f = pred[] constant(false)  ROOT some = pred[] reduce(goes, f), dimensions={{0}}, to_apply=either }}
+ENTRY e {{ x = {of} parameter(0)  ROOT w = {of} while(x), condition=condition, body=body }}
+"""
+
+    def does(x: Any) -> "List[Any]":
+        while (x < 40).any():
+            x = np.where(x < 40, x + x, x)
+        return [x]
+    return Case(text, [np.arange(n, dtype=np.int32) + 1], does)
+
+
 CASES: "Dict[str, Case]" = {
+    "one_array": one_array(90),
     "doubled": doubled(5),
     "one_says_no": one_asks(5, 40), "one_says_no_long": one_asks(333, 41), "one_says_yes": one_asks(37, 39),
     "carried": carried(70), "long_step": long_step(507),
