@@ -1,4 +1,4 @@
-/* sett_indexing_map.h - v0.9 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.10 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -121,6 +121,7 @@ LIMITS
   but not always exact. An empty domain is recognised only if the rules or an enumeration show it.
 
 HISTORY
+  0.10  rule N7 leaves out an operand of minima and maxima if two others bound it.
   0.9  rule P3 prints shorter dividends of mod with six to eight terms; fewer sums of minima, products or quotients change when simplified again.
   0.8  print_c writes no text after an error; strides and runs refuse a variable that does not exist.
   0.7  sett_map_fits returns errors as negative numbers; rules P3, P5 and P13 print shorter quotients.
@@ -137,7 +138,7 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 900 /* version 0.9.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 1000 /* version 0.10.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -2502,7 +2503,8 @@ THE NORMAL FORM
                are split off, and common factors are cancelled (S1 to S4). A division by a form that may be 0 stays an operation.
   product      A product of sums is a sum of products of atoms (M1).
   min and max  Nested minima and maxima are one maximum of minima of forms, or one minimum of maxima, whichever has fewer forms. No form in it
-               bounds another one. Common terms, the smallest constant and the common divisor of all its forms stand outside (N1 to N6).
+               bounds another one, nor do two of them. Common terms, the smallest constant and the common divisor of all its forms stand outside
+               (N1 to N7).
   xor          The operands are read as bits of sources. A source is a variable, or another form whose bits cannot be written by bits of other forms.
                Adjacent bits of one source x become a digit, (x floordiv 2^p) mod 2^n. Every other bit becomes an atom: a sum of bits of sources,
                modulo 2 (X1 to X4).
@@ -5558,8 +5560,13 @@ SETT_INLINE int settp_map_lattice_read(settp_map_engine *e, int32_t l, int depth
 
 /* Return 1 if a <= b is proved. */
 SETT_INLINE int settp_map_lin_below(settp_map_engine *e, int32_t a, int32_t b) {
-  int32_t d = settp_map_lin_mix(e, a, 1, b, -1, 0);
   sett_map_interval r;
+  int32_t d, j;
+  for (j = 0; j < SETTP_MAP_SAMPLES && e->sampled; ++j) {
+    int64_t x = settp_map_lin_at(e, a)[j], y = settp_map_lin_at(e, b)[j];
+    if (x > y) return 0;
+  }
+  d = settp_map_lin_mix(e, a, 1, b, -1, 0);
   if (d < 0) return 0;
   r = settp_map_lin_interval(e, d);
   return r.hi <= 0 || (r.lo <= 0 && r.lo > INT64_MIN && settp_map_prove(e, d, r.lo, 0));
@@ -5587,6 +5594,88 @@ SETT_INLINE void settp_map_lattice_sort(settp_map_lattice *x) {
   for (i = 0; i < n; ++i) x->leaf[i] = leaf[i];
 }
 
+/* Return 1 if s * z <= max(s * x, s * y) is proved, for s = 1 or -1: if both x - z and y - z were at most -1, a sum m * (x - z) + n * (y - z) with
+ * m, n > 0 would be at most -m - n. */
+SETT_INLINE int settp_map_lin_between(settp_map_engine *e, int32_t z, int32_t x, int32_t y, int64_t s) {
+  int32_t a = settp_map_lin_mix(e, x, s, z, -s, 0), b = settp_map_lin_mix(e, y, s, z, -s, 0), i, sum;
+  if (a < 0 || b < 0) return 0;
+  if (settp_map_lin_interval(e, a).lo >= 0 || settp_map_lin_interval(e, b).lo >= 0) return 1;
+  for (i = 0; i < e->lin[a].count; ++i) { /* choose m and n so that an atom cancels */
+    settp_map_term t = e->term[e->lin[a].first + i];
+    int64_t k = settp_map_lin_coefficient(e, b, t.atom), g = settp_map_gcd(k, t.k), m, n;
+    if (!k || (k < 0) == (t.k < 0)) continue;
+    m = (k < 0 ? -k : k) / g;
+    n = (t.k < 0 ? -t.k : t.k) / g;
+    sum = settp_map_lin_mix(e, a, m, b, n, 0);
+    if (sum >= 0 && settp_map_lin_interval(e, sum).lo > -m - n) return 1;
+  }
+  return 0;
+}
+
+/* Return 1 if min(low) <= max(min(a), min(b)) is proved, for sets of leaves: for each leaf x of a and y of b, one of `low` is at most max(x, y). */
+SETT_INLINE int settp_map_meet_bounded(settp_map_engine *e, const settp_map_lattice *x, uint32_t low, uint32_t a,
+                                       uint32_t b) {
+  int i, j, k;
+  for (i = 0; i < x->leaves; ++i)
+    for (j = 0; (a >> i & 1) && j < x->leaves; ++j) {
+      if (!(b >> j & 1)) continue;
+      for (k = 0; k < x->leaves; ++k)
+        if ((low >> k & 1) && settp_map_lin_between(e, x->leaf[k], x->leaf[i], x->leaf[j], 1)) break;
+      if (k == x->leaves) return 0;
+    }
+  return 1;
+}
+
+/* Return the minimum of a set of leaves at a sample; INT64_MAX for the empty set. */
+SETT_INLINE int64_t settp_map_meet_at(settp_map_engine *e, const settp_map_lattice *x, uint32_t meet, int sample) {
+  int64_t least = INT64_MAX, at;
+  int i;
+  for (i = 0; i < x->leaves; ++i)
+    if ((meet >> i & 1) && (at = settp_map_lin_at(e, x->leaf[i])[sample]) < least) least = at;
+  return least;
+}
+
+/* Return 1 if the lattice has the same values at the samples without the leaves `less` in its minimum k. If these are all leaves of the minimum, it is
+ * left out. */
+SETT_INLINE int settp_map_lattice_same(settp_map_engine *e, const settp_map_lattice *x, int k, uint32_t less) {
+  int j, n;
+  for (n = 0; n < SETTP_MAP_SAMPLES; ++n) {
+    int64_t own = settp_map_meet_at(e, x, x->meet[k], n), rest = INT64_MIN, at;
+    int64_t left = less == x->meet[k] ? INT64_MIN : settp_map_meet_at(e, x, x->meet[k] & ~less, n);
+    for (j = 0; own != left && j < x->meets; ++j)
+      if (j != k && (at = settp_map_meet_at(e, x, x->meet[j], n)) > rest) rest = at;
+    if (own != left && (own > rest || left > rest)) return 0;
+  }
+  return 1;
+}
+
+/* N7: remove a minimum if the maximum of two others is never smaller. In a minimum, remove a leaf if the minimum of two others is never larger, or if
+ * the minimum of the others is at most the maximum of this leaf and another minimum. */
+SETT_INLINE void settp_map_lattice_thin(settp_map_engine *e, settp_map_lattice *x) {
+  uint32_t meet;
+  int i, j, h, k, gone;
+  for (k = 0; k < x->meets && x->meets > 2; ++k) {
+    if (!settp_map_lattice_same(e, x, k, x->meet[k])) continue;
+    for (gone = j = 0; j < x->meets && !gone; ++j)
+      for (h = j + 1; h < x->meets && !gone; ++h)
+        gone = j != k && h != k && settp_map_meet_bounded(e, x, x->meet[k], x->meet[j], x->meet[h]);
+    if (gone) x->meet[k--] = x->meet[--x->meets];
+  }
+  for (k = 0; k < x->meets; ++k)
+    for (i = 0; i < x->leaves; ++i) {
+      meet = x->meet[k] & ~(UINT32_C(1) << i);
+      if (meet == x->meet[k] || !meet || !settp_map_lattice_same(e, x, k, UINT32_C(1) << i)) continue;
+      for (gone = j = 0; j < x->leaves && !gone; ++j)
+        for (h = j + 1; h < x->leaves && !gone; ++h)
+          gone = (meet >> j & meet >> h & 1) && settp_map_lin_between(e, x->leaf[i], x->leaf[j], x->leaf[h], -1);
+      for (j = 0; j < x->meets && !gone; ++j)
+        gone = j != k && settp_map_meet_bounded(e, x, meet, UINT32_C(1) << i, x->meet[j]);
+      if (gone) x->meet[k] = meet;
+    }
+  /* a minimum may now have all leaves of another one */
+  for (k = x->meets, x->meets = i = 0; i < k; ++i) settp_map_lattice_add(x, x->meet[i]);
+}
+
 /* N3: in a minimum, remove a leaf if another leaf is never larger. Remove a minimum if another minimum is never smaller. */
 SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice *x) {
   uint32_t below[SETTP_MAP_LEAVES_MAX]; /* below[i]: the set of leaves that are at most leaf i */
@@ -5605,6 +5694,7 @@ SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice
       x->meet[k--] = x->meet[--x->meets];
       break;
     }
+  if (e->sampled && x->leaves > 2) settp_map_lattice_thin(e, x);
   settp_map_lattice_sort(x);
 }
 
@@ -5882,7 +5972,8 @@ SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a,
   return 0;
 }
 
-/* N5: floor(l / c) of a lattice l is the lattice of the quotients of the leaves. Return this lattice if it needs no new quotient. */
+/* N5: floor(l / c) of a lattice l is the lattice of the quotients of the leaves. Return this lattice if it needs no new quotient. All these quotients are
+ * computed in any case, so that R12 finds one with equal values, whatever the order of the leaves. */
 SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c) {
   settp_map_lattice x;
   int count, n, inside = 1;
@@ -5891,9 +5982,9 @@ SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int
       x.leaves > 6)
     return SETTP_MAP_NONE;
   ++e->nest;
-  for (n = 0; n < x.leaves && inside; ++n) {
+  for (n = 0; n < x.leaves; ++n) {
     q = settp_map_divide(e, x.leaf[n], c);
-    inside = q >= 0 && !settp_map_lin_new_quotient(e, q, x.leaf[n]);
+    inside = inside && q >= 0 && !settp_map_lin_new_quotient(e, q, x.leaf[n]);
     x.leaf[n] = q;
   }
   if (inside) settp_map_lattice_reduce(e, &x);

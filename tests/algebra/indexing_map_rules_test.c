@@ -14,7 +14,7 @@
 /* clang-format off */
 #define RULES(X) \
   X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) \
-  X(N1) X(N2) X(N3) X(N4) X(N5) X(N6) \
+  X(N1) X(N2) X(N3) X(N4) X(N5) X(N6) X(N7) \
   X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) \
   X(C1) X(C2) X(C3) X(C4) X(C5) X(C6) X(C7) X(C8) X(C9) \
   X(M1) X(S1) X(S2) X(S3) X(S4) \
@@ -329,7 +329,15 @@ static void lattices(void) {
         law(N2, 1, greater(x, least) == x && lesser(x, most) == x);
         law(N3, x <= y, lesser(lesser(x, y), z) == lesser(x, z) && greater(greater(x, y), z) == greater(y, z));
         law(N3, x <= y || x <= z, greater(x, lesser(greater(y, x), greater(z, x))) == greater(x, lesser(y, z)));
+        for (int64_t m = 1; m < 4; ++m)
+          for (int64_t n = 1; n < 4; ++n) {
+            law(N7, m * (x - z) + n * (y - z) > -m - n,
+                z <= most && lesser(greater(least, z), most) == greater(least, z));
+            law(N7, m * (z - x) + n * (z - y) > -m - n, z >= least && lesser(least, z) == least);
+          }
         EACH(l, -9, 9) {
+          law(N7, z <= greater(x, l),
+              greater(lesser(lesser(x, y), z), lesser(y, l)) == greater(lesser(y, z), lesser(y, l)));
           law(I7, x <= z && y <= z && (x >= l || y >= l), within(most, l, z));
           law(I7, x >= l && y >= l && (x <= z || y <= z), within(least, l, z));
           law(I7, 1, least <= Q(x + y, 2) && most >= ceiling(x + y, 2));
@@ -557,6 +565,13 @@ static const struct row {
      "(d0, d1, d2) -> (max(d0, d2) * d1), domain: d0 in [-9, 9], d1 in [0, 9], d2 in [-9, 9]",
      "(d0, d1, d2) -> (max(d0 * d1, d2 * d1)), domain: d0 in [-9, 9], d1 in [-1, 9], d2 in [-9, 9]",
      "(d0, d1, d2) -> (max(d0 * d1, d1 * d2)), domain: d0 in [-9, 9], d1 in [-1, 9], d2 in [-9, 9]"},
+    {N7, "(d0, d1) -> (min(min(d0 * 3, d1 * 3 + 2), d0 + d1 * 2 + 1)), " PLANE,
+     "(d0, d1) -> (min(d1 * 3 + 2, d0 * 3)), " PLANE, "(d0, d1) -> (min(min(d0 * 3, d1 * 3 + 2), d0 + d1 * 2)), " PLANE,
+     "(d0, d1) -> (min(d1 * 2 + min(d1 + 2, d0), d0 * 3)), " PLANE},
+    {N7, "(d0, d1, d2) -> (max(max(min(d0 * 3, d2), min(d1 * 3, d2)), min(d0 + d1 * 2 - 1, d2))), " CUBE,
+     "(d0, d1, d2) -> (min(max(d0, d1) * 3, d2)), " CUBE, NULL, NULL},
+    {N7, "(d0, d1) -> (max(min(d0 + d1 * 2, d0 * 3), d1 * 3)), " PLANE, "(d0, d1) -> (d1 * 2 + max(d0, d1)), " PLANE,
+     NULL, NULL},
     {I7, "(d0, d1) -> (max(min(d0 - d1, d1 - d0), 0)), " PLANE, "(d0, d1) -> (0), " PLANE,
      "(d0, d1) -> (max(min(d0 - d1, d1 - d0), -1)), " PLANE, "(d0, d1) -> (max(min(d0 - d1, d1 - d0), -1)), " PLANE},
     {I7, "(d0, d1) -> (max(min(d0, d1) - d1, 0)), " PLANE, "(d0, d1) -> (0), " PLANE,
