@@ -862,6 +862,10 @@ static int run_lines(int argc, const char *const *argv) {
     if (run(count, words, &out, 0) == 2) status = 2;
     put_line(out.text);
   }
+  if (ferror(stdin)) { /* such as a folder */
+    fputs("error: standard input cannot be read\n", stderr);
+    status = 2;
+  }
   free(line.text);
   free(out.text);
   free(list.text);

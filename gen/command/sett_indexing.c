@@ -1159,7 +1159,7 @@ static char *indexing_file(const char *path, size_t *length) {
 }
 
 static int indexing_verb(command *self) {
-  size_t length;
+  size_t length, start;
   char *text;
   int status;
   text = indexing_file(self->argv[1], &length);
@@ -1169,7 +1169,8 @@ static int indexing_verb(command *self) {
     say_text(self, ": cannot be read, expected a file of HLO text");
     return 2;
   }
-  status = indexing_text(self, self->argv[1], text, length);
+  start = length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0; /* a byte order mark */
+  status = indexing_text(self, self->argv[1], text + start, length - start);
   free(text);
   return status;
 }

@@ -837,6 +837,18 @@ def test_sett_full_disk() -> None:
         assert done.returncode == 2 and done.stderr == "error: standard output cannot be written: is the disk full?\n", words
 
 
+def test_sett_reads(tmp_path: Path) -> None:
+    """A folder as standard input is an error. A byte order mark at the beginning of a file is skipped, as gen does."""
+    folder = os.open(tmp_path, os.O_RDONLY)
+    done = subprocess.run([str(ROOT / "build" / "sett"), "shape", "-"], stdin=folder, capture_output=True, text=True)
+    os.close(folder)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "error: standard input cannot be read\n")
+    text = (ROOT / "tests" / "kernels" / "transpose_f32.hlo").read_bytes()
+    (tmp_path / "m.hlo").write_bytes(b"\xef\xbb\xbf" + text)
+    done = sett("indexing", str(tmp_path / "m.hlo"))
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout == sett("indexing", "tests/kernels/transpose_f32.hlo").stdout
+
+
 def test_sett_names() -> None:
     """If a command has several arguments, an error with a column names the argument."""
     for words, said in ((("op", "transpose", "0", "out=2,3", "in=3,2", "perm=1,0"),
