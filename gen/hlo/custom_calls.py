@@ -29,6 +29,7 @@ from gen.hlo.checked_call import CheckedCall, Op
 from gen.hlo.expansion import Expander, expand
 from gen.hlo.graph import Instruction, Module, Shape, array_shape, shape, tuple_shape
 from gen.hlo.lapack import LETTERS, LapackCall, packed
+from gen.hlo.opcodes import MATRIX_OPS
 
 _TARGET = re.compile(r'"lapack_([sdcz])(\w+)_ffi"\Z')
 _TYPES = {letter: dtype for dtype, letter in LETTERS.items()}
@@ -67,6 +68,16 @@ def without_custom_calls(module: Module) -> None:
         return None
 
     expand(module, rule)
+    expand(module, _empty)
+
+
+def _empty(x: Expander, i: Instruction) -> Optional[Instruction]:
+    """Return the results of an op on matrices if none of them has elements."""
+    leaves = i.shape.leaves()
+    if i.opcode not in MATRIX_OPS or any(leaf.elements for leaf in leaves):
+        return None
+    made = [x.splat(0, leaf) for leaf in leaves]
+    return x.tuple(made) if i.shape.kind == "tuple" else made[0]
 
 
 def _top_k(i: Instruction) -> None:

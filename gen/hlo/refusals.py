@@ -215,7 +215,7 @@ def _why_not_matrices(shapes: List[Shape], any_numbers: bool, complex_too: bool)
                            "copy to a layout without tiles before it, and back after it")
         if not of.elements and not (any_numbers and shapes[0].elements):
             return Refusal(f": expected matrices that have elements, found {of.text}",
-                           "leave it out: its results have no elements")
+                           "leave it out: its matrices are empty")
     return None
 
 

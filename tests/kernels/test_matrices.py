@@ -276,6 +276,22 @@ ENTRY e {{ a = {shape} parameter(0)
     assert done.returncode == 0, done.stderr[:2000]
 
 
+def test_matrices_of_no_elements(tmp_path: Path) -> None:
+    """An op whose results have no elements computes nothing; other results are computed."""
+    (tmp_path / "m.hlo").write_text("""HloModule m
+ENTRY e {
+  a = f32[0,3,3] parameter(0)  b = f32[3,3] parameter(1)  c = f32[3,0] parameter(2)
+  l = f32[0,3,3] cholesky(a), lower=true
+  x = f32[3,0] triangular-solve(b, c), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
+  u = (f32[0,3,3], s32[0,3], s32[0]) custom-call(a), custom_call_target="lapack_sgetrf_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={}
+  f = f32[0,3,3] get-tuple-element(u), index=0
+  n = f32[3,3] negate(b)
+  ROOT r = (f32[0,3,3], f32[3,0], f32[0,3,3], f32[3,3]) tuple(l, x, f, n) }
+""")
+    done = gen("check", tmp_path / "m.hlo", "--target", "c")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def numbers(text: str) -> "List[int]":
     return [int(n) for n in text.split(",") if n]
 
