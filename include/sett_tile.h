@@ -896,7 +896,7 @@ typedef struct sett_tile_format {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* Return a shape without tiles. If `minor_to_major` is NULL, the shape is row-major. A dimension may be SETT_TILE_UNBOUNDED. Only type and rank are
- * checked here; sett_tile_check checks the rest. */
+ * checked here; sett_tile_check checks the rest. If the numbers are not known to be valid, call it before other functions, which rely on them. */
 SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
 /* Return the shape with one more tile of `rank` sizes, which is applied after the others. A size may be SETT_TILE_COMBINE. Sizes are not checked
  * here, but by sett_tile_check. */
