@@ -238,6 +238,8 @@ def _sum_type(product: Instruction) -> str:
     kind = accumulator(product)
     if dtypes.TABLE[kind].kind in ("sint", "uint") and dtypes.TABLE[kind].bits <= 32:
         return "s32"
+    if all(i.shape.dtype == "pred" for i in (product, *product.operands)):
+        return "s32" if math.prod(loop_sizes(product)) < 1 << 31 else ""    # counts the summands that are true
     return kind if kind in ("f32", "f64") else ""
 
 
@@ -899,7 +901,7 @@ def narrow_type(dtype: str, sums: str) -> str:
     if sums == "f32":
         return "bf16" if dtype == "bf16" else ""
     of = dtypes.TABLE[dtype]
-    return {"sint": "s8", "uint": "u8"}.get(of.kind, "") if sums == "s32" and of.bits <= 8 else ""
+    return {"sint": "s8", "uint": "u8", "pred": "u8"}.get(of.kind, "") if sums == "s32" and of.bits <= 8 else ""
 
 
 def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",

@@ -454,6 +454,25 @@ def test_matrix_instructions_of_clang(tmp_path: Path, monkeypatch: pytest.Monkey
     agree(texts, "c", "cpu", tmp_path)
 
 
+@in_parts
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_truth_values(target: str, device: str, part: str, tmp_path: Path) -> None:
+    """Products of truth values, such as a step of a reachability, are computed in register tiles."""
+    texts = {f"t{m}_{n}_{k}_{steps}": dot(f"pred[{m},{k}]{{{order}}}", f"pred[{k},{n}]{{1,0}}", f"pred[{m},{n}]{{1,0}}", ROWS).replace(
+        "HloModule e", f"HloModule t{m}_{n}_{k}_{steps}") for (m, n, k), (steps, order) in itertools.product(
+            [(40, 70, 33), (9, 16, 256), (4, 130, 512)], enumerate(["1,0", "0,1"]))}
+    texts["window"] = """HloModule window
+
+ENTRY e {
+  a = pred[2,9,10,5]{3,2,1,0} parameter(0)
+  b = pred[3,3,5,32]{3,2,1,0} parameter(1)
+  ROOT d = pred[2,9,10,32]{3,2,1,0} convolution(a, b), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+}
+"""
+    assert all("contraction" in written_by(fusion, "c", "cpu") for text in texts.values() for fusion in fusions(text))
+    agree(texts, target, device, tmp_path, part)
+
+
 @pytest.mark.peer
 @pytest.mark.parametrize("machine", MACHINES)
 def test_small_matrices_by_other_instructions(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
