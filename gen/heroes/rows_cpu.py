@@ -146,6 +146,9 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= numbers.block else 1
     # overlapping groups of rows would count some rows twice in the totals of columns
     together = 1 if columns and sizes[row] % together else together
+    of_totals, of_passes = (sum(map(of, nest.stages)) for of in (lambda stage: _cost_of(stage.totals), _cost))
+    if columns and together == 1 and of_totals > numbers.totals_share * of_passes * elements / LANES:
+        raise Refused(f"the totals of a row of {elements} elements take {of_totals} instructions, and not in vectors")
     totals = kept * LANES * sum(4 * max(1, dtypes.storage_bytes(hero.shape.dtype) // 4) for stage in nest.stages
                                 for hero in stage.columns)
     if of_row + shared + keeps + totals > numbers.held_bytes:
@@ -199,8 +202,12 @@ def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool
 
 def _cost(stage: Stage) -> int:
     """Return the estimated number of instructions of a stage (a pass over a row) for one register of elements."""
-    ops = [entry.instruction.opcode for entry in stage.inputs.entry.body.entries]
-    return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE) + len(stage.heroes) + len(stage.columns)
+    return _cost_of(stage.inputs) + len(stage.heroes) + len(stage.columns)
+
+
+def _cost_of(partition: Partition) -> int:
+    ops = [entry.instruction.opcode for entry in partition.entry.body.entries]
+    return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE)
 
 
 # ---- records for the template ----

@@ -241,6 +241,14 @@ def stopped() -> str:
     return t.module(t.op("add", y, t.spread(t.down(y, "add"), [1])), t.op("subtract", y, t.spread(t.reduce(y, "add"))))
 
 
+def regression(rows: int, length: int) -> str:
+    """Return the gradient of a logistic regression: a function of each row's total scales the row, and rows are added."""
+    t = Text("f32", [rows, length], [1])
+    x, w = t.parameter(t.dims), t.parameter([length])
+    weight = t.op("logistic", t.reduce(t.op("multiply", x, t.spread(w, [1])), "add"))
+    return t.module(t.down(t.op("multiply", x, t.spread(weight)), "add"))
+
+
 COLUMNS = {
     "long rows": (gradient("f32", [70, 1000], [1]), "a row at a time, 16 times"),
     "short rows": (gradient("f32", [96, 48], [1], epilogue=True), "16 rows together"),
@@ -264,6 +272,17 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tm
         assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
         assert proofs.check(fusion) is None, name
     agree({f"f{k}": text for k, (text, _) in enumerate(COLUMNS.values())}, target, device, tmp_path, part)
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_costly_totals_of_short_rows(target: str, device: str, tmp_path: Path) -> None:
+    """Rows pass through the stages one at a time if their number is no multiple of 16. A function of a row's total is
+    then not computed in vectors, which costs more than a second pass if the rows are short.
+    """
+    texts = {f"f{length}": regression(200, length) for length in (30, 510)}
+    heroes = [written_by(fusion, target, device)[0] for text in texts.values() for fusion in fusions(text)]
+    assert heroes == ["reduction", "rows"]
+    agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.peer
