@@ -7716,6 +7716,13 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.moved = 0;
   one = best;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
+  /* no way is shorter than one symbol per leaf */
+  for (i = 0; rest == zero && t.k == 1 && i < leaves && settp_map_symbols(e, leaf[i], 0, 0) == 1; ++i) {}
+  if (i == leaves) {
+    part->k = 1;
+    part->nodes = settp_map_lattice_print(e, t.atom, 1, zero, 1, 0, &part->expr);
+    return part->nodes ? zero : SETTP_MAP_NONE;
+  }
   atoms = settp_map_lattice_shared(e, leaf, leaves, rest, &all);
   if (!atoms) return SETTP_MAP_NONE;
   /* t.k is split into two factors: one stays outside of the leaves. Candidates for it are t.k, its gcd with the other terms, and 1. */
@@ -7748,6 +7755,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
         if (x == y && (a > b || (a == b && one.factor <= best.factor))) continue;
       }
       best = one;
+      if (best.left == zero && best.factor == 1 && best.size < 2 * leaves) which = how = 6; /* end both loops */
     }
   }
   if (best.left < 0) return SETTP_MAP_NONE;
