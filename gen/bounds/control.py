@@ -88,7 +88,7 @@ def branch(walk: Walk, b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
         return
     starts = [[b.points(arrays[n]) for n in sorted(wide)] for arrays, wide in zip(given, wides)]
     ranges = [b.ranges(i, outs[n], outs[n].dtype not in FLOATS) for n in varied]
-    lines = [f"switch ({'!' * (x[0].dtype == 'pred')}{x[0]}[0]) {{"]
+    lines = [f"switch ({'(int)!' if x[0].dtype == 'pred' else ''}{x[0]}[0]) {{"]
     for number, (called, arm, arrays, wide, before) in enumerate(zip(i.called, arms, given, wides, starts)):
         lines += statements("case", label="default:" if number == len(arms) - 1 else f"case {number}:",
                             arm=_function(b, called, arm, [], varied), given=params([*arrays, *before]),

@@ -56,7 +56,8 @@ def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
     arms = [function(walk, e, called) for called in i.called]
     results = [e.array(f"{i.name}_{n}", leaf.dtype, leaf.dims) for n, leaf in enumerate(i.shape.leaves())]
     selector = x[0]
-    lines = [f"switch ({'!' * (selector.dtype == 'pred')}{selector}[0]) {{"]
+    # clang warns of a switch by a truth value
+    lines = [f"switch ({'(int)!' if selector.dtype == 'pred' else ''}{selector}[0]) {{"]
     for number, (arm, given) in enumerate(zip(arms, arms_of(i, x))):
         lines += statements("case", label="default:" if number == len(arms) - 1 else f"case {number}:", arm=arm,
                             given=params(given), results=results_of(results))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 import struct
 from typing import List, Sequence, Tuple
 
@@ -140,3 +141,17 @@ ENTRY e { x = f32[] parameter(0) y = f32[] parameter(1) n = s32[2] parameter(2) 
     answer = call(made.t_bound, [struct.pack("<f", 0.5), struct.pack("<f", 2.0), struct.pack("<2i", 3, 4)], [8, 8, 16])
     assert [struct.unpack(f"<{len(each) // 8}d", each) for each in answer] == [(math.inf,), (0.0,), (0.0, 0.0)]
     assert of_bounds.unknown(fusion.computation) == ["rounding may decide a number of steps in r"]
+
+
+@pytest.mark.skipif(not shutil.which("clang"), reason="SKIP: no clang")
+def test_a_branch_compiles_without_warnings() -> None:
+    text = """yes { x = f32[] parameter(0) ROOT r = f32[] negate(x) }
+no { ROOT x = f32[] parameter(0) }
+ENTRY e { p = pred[] parameter(0) x = f32[] parameter(1)
+  ROOT r = f32[] conditional(p, x, x), true_computation=yes, false_computation=no }
+"""
+    (fusion,) = hlo.fusions(hlo.parse(text, "t.hlo"))
+    compiled(of_bounds.bound(fusion.computation, "t"), compiler="clang")
+    made = compiled(ref.reference(fusion.computation, "t"), compiler="clang")
+    for p, wanted in ((1, -2.0), (0, 2.0)):
+        assert call(made.t_ref, [bytes([p]), struct.pack("<f", 2.0)], [4]) == [struct.pack("<f", wanted)]
