@@ -16,6 +16,7 @@ from gen.plan.buffers import buffer_of, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Region, loop_sizes, moves_only
 from gen.plan.plan import TILED
+from gen.plan.update import Update
 from gen.plan.whole import Whole
 from gen.schedule import Device
 from gen.schedule.devices import ThreadsNumbers
@@ -32,8 +33,7 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
     counts = []
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
-        moved = sum(min(buffer.shape.bytes, _read(kernel.nest, buffer)) if buffer.role is Role.PARAMETER
-                    else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
+        moved = sum(_moved(kernel.nest, buffer) for buffer in kernel.buffers if buffer.role is not Role.TABLE)
         # count the operations of a nest for its first kernel: later kernels only combine the totals
         numbers = device.threads
         if matrix and kernel.matrix:
@@ -43,6 +43,13 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
         nanoseconds = max(moved / numbers.core_bytes, steps * numbers.vector_time)
         counts.append(max(1, min(kernel.blocks, int(nanoseconds / numbers.hand_over))))
     return counts
+
+
+def _moved(nest: Nest, buffer: Buffer) -> int:
+    """Return an upper bound of the number of bytes of a buffer that a nest reads or writes."""
+    if isinstance(nest, Update) and any(root.buffer == buffer for root in nest.partition.roots):
+        return nest.shape.elements * dtypes.storage_bytes(buffer.shape.dtype)
+    return min(buffer.shape.bytes, _read(nest, buffer)) if buffer.role is Role.PARAMETER else buffer.shape.bytes
 
 
 def _read(nest: Nest, parameter: Buffer) -> int:

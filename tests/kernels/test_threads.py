@@ -58,6 +58,12 @@ def test_small_stages_are_the_callers_own(body: str) -> None:
     assert set(worth(body, SUM)) == {1}
 
 
+def test_small_updates_of_large_arrays_are_the_callers_own() -> None:
+    copy, update = worth("""x = f32[1000000,8] parameter(0)  u = f32[1,8] parameter(1)  i = s32[] parameter(2)  c = s32[] constant(0)
+        ROOT z = f32[1000000,8] dynamic-update-slice(x, u, i, c)""")
+    assert copy > 8 and update == 1
+
+
 @pytest.mark.parametrize("body", LARGE.values(), ids=LARGE)
 def test_large_stages_are_shared(body: str) -> None:
     assert max(worth(body, SUM)) >= 8
