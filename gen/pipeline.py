@@ -29,6 +29,7 @@ from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nest import BuildError
 from gen.plan.nests import Planned, planned
+from gen.plan.overwrite import copied
 from gen.program import build, chains, flow, leads, once, order, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, launches_of, leaves
@@ -259,7 +260,8 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
         # The kernel may write only a part of an array. If earlier kernels of the call have written the array, it
         # therefore counts as read.
         reads = [*(array for array in arrays if array not in writes), *same, *(a for a in writes if a in written)]
-        launches.append(Launch(kernel, arrays, count, reads, writes, same, matrix_threads=matrix_count))
+        copies = [(own[of.role, of.number], own[result.role, result.number]) for of, result in copied(kernel.nest)]
+        launches.append(Launch(kernel, arrays, count, reads, writes, same, matrix_threads=matrix_count, copies=copies))
         written.update(writes)
     return launches
 

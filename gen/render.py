@@ -76,7 +76,10 @@ class Dialect:
 
     @property
     def kernels(self) -> List[Kernel]:
-        return [kernel for unit in self.units.values() for kernel in unit.kernels]
+        """Return the kernels that the steps launch."""
+        launched = {kernel.name for launch in self.launches
+                    for kernel in (launch.kernel.kernels if isinstance(launch.kernel, Chain) else [launch.kernel])}
+        return [kernel for unit in self.units.values() for kernel in unit.kernels if kernel.name in launched]
 
     @property
     def tables(self) -> "List[Table]":

@@ -41,6 +41,16 @@ def overwritable(nest: Nest) -> "List[Tuple[Buffer, Buffer]]":
             and dtypes.storage_bytes(buffer.shape.dtype) == dtypes.storage_bytes(root.shape.dtype)]
 
 
+def copied(nest: Nest) -> "List[Tuple[Buffer, Buffer]]":
+    """Return the pairs of buffers that a nest copies, each element to the same position, if it does nothing else. If
+    both buffers of each pair share memory, the nest's kernel changes nothing.
+    """
+    if type(nest) is not Nest or nest.members or len(nest.partition.functions) > 1 or nest.partition.entry.body.entries:
+        return []
+    pairs = overwritable(nest)
+    return pairs if {result for _, result in pairs} == {root.buffer for root in nest.partition.roots} else []
+
+
 def _of_sort(nest: Whole) -> "List[Tuple[Buffer, Buffer]]":
     if nest.op.opcode != "sort":
         return []

@@ -303,7 +303,8 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
 def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array]",
           copied: "Callable[[Move, Shape], List[Launch]]") -> "List[Step]":
     """Return the final steps: each copy is replaced by launches that make it, and each array by the array that
-    represents all arrays in the same memory. Kernel arguments that point to the same memory lose `restrict`.
+    represents all arrays in the same memory. Kernel arguments that point to the same memory lose `restrict`. Launches
+    that would copy memory to itself are left out.
 
     donors: for each result that may be stored in a parameter's buffer, the parameter.
     copied: returns the launches that make a copy, for arrays of a given shape.
@@ -311,6 +312,8 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Launch):
+            if step.copies and all(places.owner(source) is places.owner(to) for source, to in step.copies):
+                continue        # it would copy memory to itself
             launch = replace(step, arrays=[places.owner(array) for array in step.arrays])
             _share(launch, donors)
             made.append(launch)

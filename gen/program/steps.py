@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Sequence, Union
+from typing import Dict, Iterator, List, Sequence, Tuple, Union
 
 from gen.heroes.kernel import Argument, Kernel
 from gen.plan.buffer import Buffer
@@ -57,6 +57,7 @@ class Launch:
     matrix_threads: that maximum for a CPU with matrix instructions, if the kernel uses these.
     reads, writes: the arrays that the kernel reads and writes.
     same: for each operand that it updates in place, the result. Both must have the same memory.
+    copies: the pairs of arrays that it copies, each element to the same position, if it does nothing else.
     direct: true if the code of the launch is in the program's function, and not in a function of its own.
     idle: true if it copies a parameter to a result that may be stored in the parameter's buffer. It is skipped at run
         time if both are the same buffer.
@@ -71,6 +72,7 @@ class Launch:
     direct: bool = False
     idle: bool = False
     matrix_threads: int = 1
+    copies: "Sequence[Tuple[Array, Array]]" = ()
     kind = "launch"
 
 

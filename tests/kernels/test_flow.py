@@ -526,6 +526,27 @@ ENTRY e { x = s32[4] parameter(0)  zero = s32[] constant(0)  start = (s32[], s32
     assert not any("trip" in str(texts[name]) for name in ("m.c", "m.cu", "m.cl", "m.h"))
 
 
+def test_scatter_in_a_loop() -> None:
+    """A scatter whose result replaces its operand in a loop's state copies nothing: only its updates are launched."""
+    text = """HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+body { p = (s32[], f32[1000], s32[8], f32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  x = f32[1000] get-tuple-element(p), index=1  k = s32[8] get-tuple-element(p), index=2  u = f32[8] get-tuple-element(p), index=3
+  one = s32[] constant(1)  next = s32[] add(i, one)
+  y = f32[1000] scatter(x, k, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+  ROOT t = (s32[], f32[1000], s32[8], f32[8]) tuple(next, y, k, u) }
+condition { p = (s32[], f32[1000], s32[8], f32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(9)
+  ROOT less = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[1000] parameter(0)  k = s32[8] parameter(1)  u = f32[8] parameter(2)  zero = s32[] constant(0)
+  start = (s32[], f32[1000], s32[8], f32[8]) tuple(zero, x, k, u)
+  w = (s32[], f32[1000], s32[8], f32[8]) while(start), condition=condition, body=body  ROOT a = f32[1000] get-tuple-element(w), index=1 }
+"""
+    for target in ("c", "cuda", "opencl"):
+        kernels = pipeline.target_file(program(text), target).kernels
+        assert sum(kernel.hero == "scatter" for kernel in kernels) == 1, target
+        assert sum(kernel.hero == "loop" for kernel in kernels) == 1, target        # x is copied before the loop
+
+
 BOUND_BY_BRANCH = """HloModule m
 few { n = s32[] parameter(0)  three = s32[] constant(3)  ROOT r = s32[] subtract(three, n) }
 many { ROOT n = s32[] parameter(0) }
