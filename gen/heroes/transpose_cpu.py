@@ -27,7 +27,7 @@ from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share
 from gen.hlo import dtypes
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.plan.buffers import touches
+from gen.plan.buffers import buffer_of, reads_of, touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose, regions
@@ -99,8 +99,10 @@ class TransposeCpuHero(Hero[Nest, Candidate]):
         for joined, space in dict([_joined(single), (1, single)] if moved else [(1, single)]).items():
             digit = transposed(space)
             if digit is not None:
-                frame = _frame(context.device, space, digit, joined)
+                frame, loads = _frame(context.device, space, digit, joined), _single_loads(nest, space, digit)
                 for tile in _tiles(context.device, context.target, frame, moved, nest.only_scratch, cost):
+                    if tile.vec * tile.lanes * tile.registers_down * loads > context.device.transpose_cpu.single_loads:
+                        return
                     yield Candidate(nest, frame, tile)
 
     def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
@@ -121,6 +123,20 @@ class TransposeCpuHero(Hero[Nest, Candidate]):
 
 
 HERO = TransposeCpuHero()
+
+
+def _single_loads(nest: Nest, space: IterationSpace, digit: int) -> int:
+    """Return the number of reads that a tile does lane by lane if all accesses that are contiguous along a dimension
+    `digit` are reads in branches, such as those of a concatenate; else 0.
+    """
+    partition = nest.partition
+    reads = [(buffer.pointer, region is partition.entry.body) for function in partition.functions
+             for read, region in reads_of(partition, function) for buffer in [buffer_of(partition, read)] if buffer]
+    outside = {name for name, is_outside in reads if is_outside}
+    if any(a.strides and a.strides[digit] == 1 and a.strides[-1] > 1 and (a.write or a.name in outside)
+           for a in space.accesses):
+        return 0
+    return sum(not is_outside for _, is_outside in reads)
 
 
 def joins(space: IterationSpace) -> bool:

@@ -760,6 +760,10 @@ class TransposeCpuNumbers:
     # faster, because their vectors are longer (attention with a bias for each of 4 heads: 98 us, with tiles 246 us).
     least_tile: TileShape = TileShape(4, 4, 1, 64)
     least_tile_cost: int = 16
+    # maximum number of elements that a tile loads one at a time, if all operands that it turns are read in branches
+    # (two parts of f32 1024x16, computed and stored transposed: gcc takes 13 s for a tile of 16x32 with 2048 loads, and
+    # the tile 76 us; rows that are not turned in tiles take 52 us)
+    single_loads: int = 512
 
     # prefetch distance in bytes, in each row of a tile (with 256 bytes, the throughput is lower by 0.01 to 0.08 of a
     # copy's)

@@ -185,3 +185,28 @@ def test_rows_that_a_product_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "steps.hlo").write_text(STEPS)
     failed = [result for result in run.check(str(tmp_path / "steps.hlo"), "c", run.Options(rounds=2)) if result.status != "PASS"]
     assert not failed, failed[0].line()
+
+
+TURNED = """HloModule turned
+
+ENTRY e {
+  x = f32[64,32] parameter(0)
+  c = f32[64,16] parameter(1)
+  a = f32[64,16] slice(x), slice={[0:64], [0:16]}
+  b = f32[64,16] slice(x), slice={[0:64], [16:32]}
+  l = f32[64,16] multiply(a, c)
+  r = f32[64,16] subtract(b, c)
+  y = f32[64,32] concatenate(l, r), dimensions={1}
+  ROOT t = f32[32,64] transpose(y), dimensions={1,0}
+}
+"""
+
+
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
+def test_computed_parts_in_another_order(target: str, device: str, tmp_path: Path) -> None:
+    """A register tile would load the operands of a concatenate lane by lane, in code that takes gcc seconds per tile.
+    Keys of attention with rotary embeddings have this form.
+    """
+    (fusion,) = drawn.fusions(TURNED)
+    assert drawn.written_by(fusion, target, device) == ["window"]
+    drawn.agree({"turned": TURNED}, target, device, tmp_path)
