@@ -195,6 +195,20 @@ def multi_query() -> str:
     return text.module("e").replace("[4,96,128]{2,1,0}", "[4,96,128]{0,1,2}").replace("[96,4,64]{2,1,0} transpose", "[96,4,64]{0,1,2} transpose")
 
 
+def biased() -> str:
+    """Return attention of four heads with a bias whose heads are contiguous, as a table of relative positions has it."""
+    text, dims = Text("f32"), [2, 4, 96, 128]
+    q, k, v = (text.parameter(name, [2, 4, length, 64]) for name, length in (("q", 96), ("k", 128), ("v", 128)))
+    text.parameter("table", [96, 128, 4])
+    text.add("of_heads", dims[1:], "transpose(table), dimensions={2,0,1}")
+    text.add("bias", dims, "broadcast(of_heads), dimensions={1,2,3}")
+    words = "lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, lhs_contracting_dims={3}"
+    text.add("scores", dims, f"dot({q}, {k}), {words}, rhs_contracting_dims={{3}}")
+    weights = text.softmax(text.add("moved", dims, "add(scores, bias)"), dims)
+    text.add("y", [2, 4, 96, 64], f"dot({weights}, {v}), {words}, rhs_contracting_dims={{2}}")
+    return text.module("e")
+
+
 def projected() -> str:
     """Return attention with a separate softmax, in which the values are computed after the scores."""
     text = Text("f32")
@@ -384,6 +398,12 @@ def test_rows_of_the_softmax_are_contiguous() -> None:
     assert written_by(fusion, "c", "cpu") == ["transpose", "strips", "transpose"]
 
 
+def test_rows_of_a_bias_are_contiguous() -> None:
+    """A bias whose rows are not contiguous is copied once, so that attention remains one kernel."""
+    (fusion,) = fusions(biased())
+    assert written_by(fusion, "c", "cpu")[-1] == "strips"
+
+
 def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loop nests are computed together, in strips (blocks of rows), although an unrelated product comes between them in
     the text. The results of a later nest are compared separately.
@@ -399,7 +419,7 @@ NAMED = {"softmax": by_rows("softmax", 96, 64, 20), "norm": by_rows("norm", 50, 
          "sums": by_rows("sums", 96, 64, 20), "maximum": by_rows("maximum", 50, 130, 24), "sums_of_few": by_rows("sums", 7, 130, 24),
          "pixels": by_pixels(5, 14), "in_panels": by_keys(96, 128), "of_bf16": by_keys(96, 128, "bf16"),
          "of_f16": by_keys(96, 128, "f16"), "values_first": values_first(), "projected": projected(),
-         "values_first_as_stored": values_first("{0,2,1}"), "multi_query": multi_query()}
+         "values_first_as_stored": values_first("{0,2,1}"), "multi_query": multi_query(), "biased": biased()}
 
 
 @pytest.mark.parametrize("name, rows", [("softmax", 96), ("norm", 50), ("sums", 96), ("maximum", 50), ("sums_of_few", 7), ("pixels", 140)])
