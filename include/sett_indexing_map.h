@@ -5603,7 +5603,8 @@ SETT_INLINE int settp_map_lin_between(settp_map_engine *e, int32_t z, int32_t x,
   for (i = 0; i < e->lin[a].count; ++i) { /* choose m and n so that an atom cancels */
     settp_map_term t = e->term[e->lin[a].first + i];
     int64_t k = settp_map_lin_coefficient(e, b, t.atom), g = settp_map_gcd(k, t.k), m, n;
-    if (!k || (k < 0) == (t.k < 0)) continue;
+    if (!k || k == INT64_MIN || t.k == INT64_MIN || (k < 0) == (t.k < 0))
+      continue; /* INT64_MIN has no absolute value */
     m = (k < 0 ? -k : k) / g;
     n = (t.k < 0 ? -t.k : t.k) / g;
     sum = settp_map_lin_mix(e, a, m, b, n, 0);

@@ -1,4 +1,4 @@
-"""Store values whose rows are reduced in the order of these rows.
+"""Store values whose rows are reduced in row-major order, so that each row is contiguous.
 
 JAX prints a transpose as a change of the layout: the scores of multi-query attention have the logical order batch,
 head, query, key, but the layout of the product that computes them, batch, key, query, head. The layouts of parameters
@@ -16,9 +16,10 @@ from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
 from gen.plan.partition import EMPTY, STORED, compose, identity, moves_only, operand_map
 
-MOVES = ("reshape", "transpose", "copy")
+# the moves that read each element of their operand once
+ONE_TO_ONE = ("reshape", "transpose", "copy")
 # the ops whose results do not depend on the layouts of their operands
-READERS = (*ELEMENTWISE, *MOVES, "reduce", "dot", "broadcast", "slice")
+READERS = (*ELEMENTWISE, *ONE_TO_ONE, "reduce", "dot", "broadcast", "slice")
 
 
 def users_of(computation: Computation) -> "Dict[Instruction, List[Instruction]]":
@@ -34,7 +35,7 @@ def chain_of(value: Instruction, users: "Mapping[Instruction, Sequence[Instructi
     path = [value]
     while len(users.get(path[-1], ())) == 1:
         (user,) = users[path[-1]]
-        if not (user.opcode in MOVES or user.opcode in ELEMENTWISE and user.shape.dims == path[-1].shape.dims):
+        if not (user.opcode in ONE_TO_ONE or user.opcode in ELEMENTWISE and user.shape.dims == path[-1].shape.dims):
             break
         path.append(user)
     return path
